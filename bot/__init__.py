@@ -1,0 +1,1 @@
+"""Treadle: a self-hosted agent for Slack threads."""

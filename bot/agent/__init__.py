@@ -1,0 +1,1 @@
+"""The agent: what happens in one thread, without Slack, SQL, HTTP or any SDK."""

@@ -1,0 +1,220 @@
+"""The journal's entries: one immutable record each, stored as versioned JSON.
+
+The journal is the state: whatever a thread needs to continue stands in its entries.
+A kind or version that this release does not know stops the thread with a sentence and
+overwrites nothing (`JournalUnreadable`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import UnionType
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from bot.errors import JournalUnreadable
+from bot.policy import Verdict
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call as the model wrote it; `arguments` is raw text so that bad JSON can be answered."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, as the endpoint counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A message of somebody else, taken along as data; `at` is its Slack `ts`."""
+
+    author: str
+    text: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A message that the bot is to answer.
+
+    `author` is a user id, `name` what people call them; `at` is the message's Slack `ts` (order and
+    coverage go by it); `quoted` holds what others wrote before it that the bot has not seen.
+    """
+
+    text: str
+    author: str
+    name: str
+    at: str
+    role: str = "member"
+    quoted: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A message already taken was changed (`text`) or deleted (`text` is None) afterwards."""
+
+    at: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """One reply of the model: what it said, what it wants to call, what it cost.
+
+    `thought` is the text before the calls and any reasoning that came apart; `answer` is set when
+    the reply has no calls. `reasoning` is kept verbatim because some endpoints want it back.
+    """
+
+    model: str
+    thought: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answer: str | None = None
+    reasoning: str = ""
+    reasoning_field: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The policy's decision about one call, with the rule that made it."""
+
+    call_id: str
+    verdict: Verdict
+    reason: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """Written before a tool runs: a started call is never started again."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a call returned, as the model sees it; `seconds` is how long it took."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A process took the thread up again after another had left it unfinished."""
+
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The turn ended with an answer; `covers` lists the `ts` of the messages it answers."""
+
+    covers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Somebody stopped the turn."""
+
+    covers: tuple[str, ...]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn ended without an answer; `text` is the sentence for the thread."""
+
+    covers: tuple[str, ...]
+    text: str
+    error_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message was not accepted (who, where, too old); `text` is empty when nothing is to be said."""
+
+    covers: tuple[str, ...]
+    text: str
+
+
+Ending: TypeAlias = Answered | Stopped | Failed | Refused
+Entry: TypeAlias = (
+    User | Edited | ModelReply | Decided | ToolStarted | Observation | Resumed
+    | Answered | Stopped | Failed | Refused
+)  # fmt: skip
+KINDS: Mapping[str, type] = {t.__name__: t for t in get_args(Entry)}
+
+
+def dump(entry: Entry) -> str:
+    """The entry as one JSON object with `kind` and `v`."""
+    body = {"kind": type(entry).__name__, "v": VERSION, **_plain(entry)}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def load(text: str) -> Entry:
+    """The entry that `dump` wrote. Raises JournalUnreadable for anything else."""
+    body = json.loads(text)
+    kind, version = body.pop("kind", None), body.pop("v", None)
+    if kind not in KINDS or version != VERSION:
+        raise JournalUnreadable(
+            f"This conversation holds a record ({kind}, version {version}) that this release of "
+            "Treadle cannot read; run the release that wrote it, or start a new thread."
+        )
+    try:
+        entry: Entry = _build(KINDS[kind], body)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise JournalUnreadable(
+            f"This conversation holds a damaged {kind} record; start a new thread."
+        ) from error
+    return entry
+
+
+def _plain(entry: object) -> dict[str, Any]:
+    return dataclasses.asdict(entry)  # type: ignore[call-overload, no-any-return]
+
+
+def _build(kind: type, body: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(kind)
+    unknown = set(body) - set(hints)
+    if unknown:
+        raise ValueError(f"unknown fields {sorted(unknown)}")
+    return kind(**{name: _value(hints[name], value) for name, value in body.items()})
+
+
+def _value(hint: Any, value: Any) -> Any:
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return value if value is None else _value(get_args(hint)[0], value)
+    if origin is tuple:
+        return tuple(_value(get_args(hint)[0], item) for item in value)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _build(hint, value)
+    return hint(value) if isinstance(value, str) and issubclass(hint, StrEnum) else value
+
+
+def open_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The entries since the last ending: empty when nothing waits for an answer."""
+    for index in range(len(entries) - 1, -1, -1):
+        if isinstance(entries[index], Answered | Stopped | Failed | Refused):
+            return entries[index + 1 :]
+    return entries

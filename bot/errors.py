@@ -1,0 +1,87 @@
+"""Every error that Treadle raises on purpose, drawn as a map.
+
+    TreadleError                 somebody can act on it; its text is one plain sentence
+    ├── ConfigError              the operator: settings, secrets, the host
+    ├── StorageError             the operator: the database
+    │   ├── DatabaseBusy         another process owns the database file
+    │   └── Fenced               the runner: somebody else wrote this thread's journal; stop at once
+    ├── JournalUnreadable        the thread: an entry of a kind or version that this release cannot read
+    ├── ModelError               the thread: the model gave no usable reply
+    │   ├── ModelUnavailable     worth trying again (rate limit, 5xx, no connection, time-out)
+    │   ├── ModelRefused         not worth trying again (key, model name, bad request, content filter)
+    │   └── ContextTooLong       the conversation does not fit the model's window
+    ├── DeliveryError            the runner: Slack did not take a message
+    │   ├── DeliveryRefused      Slack said no: the same call will fail again
+    │   └── DeliveryUnknown      no answer came: the message may or may not stand there
+    └── LookupFailed             the runner: a person could not be looked up; nothing is allowed
+
+`tools.base.ToolError` is apart: its text is for the model. Anything else is a bug:
+a traceback in the log and an id in the thread.
+"""
+
+from __future__ import annotations
+
+
+class TreadleError(Exception):
+    """Base of all errors with a text that a person can act on."""
+
+
+class ConfigError(TreadleError):
+    """Settings, secrets or the host are not as needed; the text names every problem at once."""
+
+
+class StorageError(TreadleError):
+    """The database cannot be used."""
+
+
+class DatabaseBusy(StorageError):
+    """Another process owns the database file; the text says which."""
+
+
+class Fenced(StorageError):
+    """The journal moved on under this runner, which must stop without writing anything more."""
+
+
+class JournalUnreadable(TreadleError):
+    """A stored entry has a kind or a version that this release does not know."""
+
+
+class ModelError(TreadleError):
+    """The model gave no usable reply."""
+
+
+class ModelUnavailable(ModelError):
+    """The endpoint could not answer now; trying later may help."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds the endpoint asked to wait, if it said."""
+
+
+class ModelRefused(ModelError):
+    """The endpoint answered no: trying the same again will not help."""
+
+
+class ContextTooLong(ModelError):
+    """The conversation is longer than the model's window."""
+
+
+class DeliveryError(TreadleError):
+    """Slack did not take a message."""
+
+
+class DeliveryRefused(DeliveryError):
+    """Slack refused the call; `code` is Slack's own error word."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class DeliveryUnknown(DeliveryError):
+    """The call was sent and no answer came back."""
+
+
+class LookupFailed(TreadleError):
+    """Who somebody is could not be found out."""

@@ -1,0 +1,1 @@
+"""The tools an agent may use, and the workspace they are held in."""
