@@ -4,11 +4,11 @@
     ├── ConfigError              the operator: settings, secrets, the host
     ├── StorageError             the operator: the database
     │   ├── DatabaseBusy         another process owns the database file
-    │   └── Fenced               the runner: somebody else wrote this thread's journal; stop at once
-    ├── JournalUnreadable        the thread: an entry of a kind or version that this release cannot read
+    │   └── Fenced               the runner: somebody else wrote this journal; stop at once
+    ├── JournalUnreadable        the thread: an entry that this release cannot read
     ├── ModelError               the thread: the model gave no usable reply
     │   ├── ModelUnavailable     worth trying again (rate limit, 5xx, no connection, time-out)
-    │   ├── ModelRefused         not worth trying again (key, model name, bad request, content filter)
+    │   ├── ModelRefused         not worth trying again (key, model name, bad request)
     │   └── ContextTooLong       the conversation does not fit the model's window
     ├── DeliveryError            the runner: Slack did not take a message
     │   ├── DeliveryRefused      Slack said no: the same call will fail again

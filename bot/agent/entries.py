@@ -23,7 +23,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call as the model wrote it; `arguments` is raw text so that bad JSON can be answered."""
+    """A tool call as the model wrote it; `arguments` is raw text: bad JSON must be answerable."""
 
     id: str
     name: str
@@ -42,9 +42,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A message of somebody else, taken along as data; `at` is its Slack `ts`."""
+    """A message that was not for the bot, taken along as data; `at` is its Slack `ts`."""
 
     author: str
+    name: str
     text: str
     at: str
 
@@ -54,7 +55,7 @@ class User:
     """A message that the bot is to answer.
 
     `author` is a user id, `name` what people call them; `at` is the message's Slack `ts` (order and
-    coverage go by it); `quoted` holds what others wrote before it that the bot has not seen.
+    coverage go by it).
     """
 
     text: str
@@ -62,7 +63,13 @@ class User:
     name: str
     at: str
     role: str = "member"
-    quoted: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """Messages of the thread that were not for the bot, oldest first."""
+
+    quotes: tuple[Quote, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,9 @@ class Edited:
 class ModelReply:
     """One reply of the model: what it said, what it wants to call, what it cost.
 
-    `thought` is the text before the calls and any reasoning that came apart; `answer` is set when
-    the reply has no calls. `reasoning` is kept verbatim because some endpoints want it back.
+    `thought` is the text before the calls; `answer` is set when the reply has no calls.
+    `reasoning` is what came apart from both, kept because some endpoints want it back verbatim
+    in the field it came in. `seconds` is how long the model took.
     """
 
     model: str
@@ -89,6 +97,7 @@ class ModelReply:
     reasoning_field: str = ""
     usage: Usage = field(default_factory=Usage)
     cut_off: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +160,18 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message was not accepted (who, where, too old); `text` is empty when nothing is to be said."""
+    """A message is not answered (who, where, too old); an empty `text` says nothing.
+
+    It does not end a turn: another person's may be going on.
+    """
 
     covers: tuple[str, ...]
     text: str
 
 
-Ending: TypeAlias = Answered | Stopped | Failed | Refused
+Ending: TypeAlias = Answered | Stopped | Failed
 Entry: TypeAlias = (
-    User | Edited | ModelReply | Decided | ToolStarted | Observation | Resumed
+    User | Overheard | Edited | ModelReply | Decided | ToolStarted | Observation | Resumed
     | Answered | Stopped | Failed | Refused
 )  # fmt: skip
 KINDS: Mapping[str, type] = {t.__name__: t for t in get_args(Entry)}
@@ -215,6 +227,11 @@ def _value(hint: Any, value: Any) -> Any:
 def open_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
     """The entries since the last ending: empty when nothing waits for an answer."""
     for index in range(len(entries) - 1, -1, -1):
-        if isinstance(entries[index], Answered | Stopped | Failed | Refused):
+        if isinstance(entries[index], Answered | Stopped | Failed):
             return entries[index + 1 :]
     return entries
+
+
+def covers(turn: Sequence[Entry]) -> tuple[str, ...]:
+    """The `ts` of the messages in a turn, which its ending must list."""
+    return tuple(entry.at for entry in turn if isinstance(entry, User))

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 from bot.agent.entries import Decided, Entry, ModelReply, ToolCall
 
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool as the model is told of it; `parameters` is a JSON Schema object."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
+Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolSpec(Protocol):
+    """A tool as the model is told of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, Json]:
+        """A JSON Schema object."""
+        ...
+
+
+class ToolResult(Protocol):
     """What a call came to; a failure is a result too."""
 
-    text: str
-    is_error: bool = False
+    @property
+    def text(self) -> str: ...
+    @property
+    def is_error(self) -> bool: ...
 
 
 class Model(Protocol):
@@ -55,11 +61,11 @@ class Journal(Protocol):
 
 
 class Toolset(Protocol):
-    """What is shown is exactly what can run."""
+    """What is shown is exactly what can run. A call's arguments come as raw JSON text."""
 
     def specs(self) -> Sequence[ToolSpec]: ...
 
-    async def run(self, call: ToolCall) -> ToolResult:
+    async def run(self, name: str, raw: str) -> ToolResult:
         """Run one call. Never raises for a tool's failure; the text then says what to try next."""
         ...
 

@@ -1,0 +1,126 @@
+"""The loop: ask the model, act, write it down. Resuming after a crash is the same as running."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bot.agent import guard
+from bot.agent.entries import (
+    Answered,
+    Decided,
+    Entry,
+    Failed,
+    ModelReply,
+    Observation,
+    ToolCall,
+    ToolStarted,
+    User,
+    covers,
+    open_turn,
+)
+from bot.agent.ports import Clock, Decide, Journal, Model, Notify, Toolset
+from bot.policy import Verdict
+from bot.words import interrupted_observation, refused_observation
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Nothing is left to run: the model speaks next."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """The policy allows this call and it has not been started."""
+
+    call: ToolCall
+    decided: Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The policy does not allow this call."""
+
+    call: ToolCall
+    decided: Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The call was started and nobody knows how it ended; it is never started again."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Nobody waits for an answer."""
+
+
+Step: TypeAlias = AskModel | RunTool | Refuse | Interrupted | Finished
+
+
+def next_step(entries: Sequence[Entry], decide: Decide) -> Step:
+    """What has to happen next in the thread whose journal this is."""
+    turn = open_turn(entries)
+    if not any(isinstance(entry, User) for entry in turn):
+        return Finished()
+    last = max((i for i, e in enumerate(turn) if isinstance(e, ModelReply)), default=None)
+    if last is None:
+        return AskModel()
+    reply, after = turn[last], turn[last + 1 :]
+    assert isinstance(reply, ModelReply)
+    done = {e.call_id for e in after if isinstance(e, Observation)}
+    started = {e.call_id for e in after if isinstance(e, ToolStarted)}
+    for call in reply.calls:
+        if call.id in done:
+            continue
+        if call.id in started:
+            return Interrupted(call)
+        decided = decide(call)
+        return (RunTool if decided.verdict is Verdict.ALLOW else Refuse)(call, decided)
+    return AskModel()
+
+
+async def run_turn(
+    journal: Journal,
+    model: Model,
+    tools: Toolset,
+    decide: Decide,
+    system: str,
+    limits: guard.Limits,
+    clock: Clock,
+    notify: Notify,
+) -> None:
+    """Work until nobody in the thread waits for an answer.
+
+    Each step is durable before the next begins. Raises ModelError when the model gives no reply and
+    Fenced when another runner has taken the thread over; tools never raise.
+    """
+    while not isinstance(step := next_step(journal.entries, decide), Finished):
+        match step:
+            case Interrupted(call):
+                text = interrupted_observation(call.name)
+                await journal.append(Observation(call.id, text, is_error=True))
+            case Refuse(call, decided):
+                text = refused_observation(call.name, decided)
+                await journal.append(decided, Observation(call.id, text, is_error=True))
+            case RunTool(call, decided):
+                await journal.append(decided, ToolStarted(call.id))
+                notify()
+                began = clock.now()
+                result = await tools.run(call.name, call.arguments)
+                took = clock.now() - began
+                await journal.append(Observation(call.id, result.text, result.is_error, took))
+            case AskModel():
+                if await journal.take_inbox():
+                    continue
+                turn = open_turn(journal.entries)
+                if reason := guard.limit_reached(turn, limits):
+                    await journal.append(Failed(covers(turn), reason))
+                    break
+                reply = await model.reply(system, journal.entries, tools.specs())
+                ending = () if reply.answer is None else (Answered(covers(turn)),)
+                await journal.append(reply, *ending)
+        notify()

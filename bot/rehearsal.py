@@ -1,0 +1,166 @@
+"""The rehearsal model: a small deterministic stand-in, so that a first try needs no account.
+
+It is a model behind the same port as a real one and drives the whole loop, but it understands only
+a few forms of words. Every answer says that it is a rehearsal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bot.agent.entries import Entry, ModelReply, Observation, ToolCall, Usage, User, open_turn
+from bot.agent.ports import ToolSpec
+
+NAME = "rehearsal"
+LABEL = "_Rehearsal model: set OPENAI_API_KEY for a real one._"
+CAN = (
+    "I can rehearse: arithmetic (`what is 17 * 23?`), `list`, `read notes.txt`, "
+    "`write notes.txt: some text`, `run ls -l`, and several of them joined with `then`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a phrase asks for: the tool, its arguments, and the thought that goes with it."""
+
+    tool: str
+    arguments: dict[str, str]
+    thought: str
+
+
+def _calculate(match: re.Match[str]) -> Action:
+    expression = match["expression"].strip().rstrip("?= .").replace("×", "*").replace("÷", "/")
+    return Action(
+        "calculate",
+        {"expression": expression},
+        f"This is arithmetic, so I calculate {expression} instead of guessing.",
+    )
+
+
+def _list(match: re.Match[str]) -> Action:
+    path = (match["path"] or ".").strip(" ?`") or "."
+    where = "the workspace" if path == "." else path
+    return Action("list_dir", {"path": path}, f"I look at what is in {where}.")
+
+
+def _read(match: re.Match[str]) -> Action:
+    path = match["path"].strip(" ?`")
+    return Action("read_file", {"path": path}, f"I read {path} to see what it says.")
+
+
+def _write(match: re.Match[str]) -> Action:
+    path = match["path"].strip(" `")
+    content = match["content"].strip().strip("`") + "\n"
+    return Action("write_file", {"path": path, "content": content}, f"I write {path}.")
+
+
+def _run(match: re.Match[str]) -> Action:
+    command = match["command"].strip().strip("`")
+    return Action("run_command", {"command": command}, "I run the command and look at its output.")
+
+
+_FORMS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Action]]] = (
+    (re.compile(r"write\s+(?P<path>[^\s:]+)\s*:\s*(?P<content>.+)", re.I | re.S), _write),
+    (re.compile(r"run\s+(?P<command>.+)", re.I | re.S), _run),
+    (re.compile(r"(?:read|show|cat|open)\s+(?P<path>\S+)", re.I), _read),
+    (
+        re.compile(
+            r"(?:please\s+)?list(?:\s+(?:all|the|my|files|file|directory|workspace))*"
+            r"(?:\s+in)?(?:\s+(?P<path>[\w./-]+))?\s*[?.]?$",
+            re.I,
+        ),
+        _list,
+    ),
+    (
+        re.compile(
+            r"(?:(?:what(?:'s| is)|calculate|compute|how much is)\s+)?"
+            r"(?P<expression>[\d(.\-+√][\d\s.()+\-*/%^,×÷]*[\d)])\s*[=?.]*$",
+            re.I,
+        ),
+        _calculate,
+    ),
+)
+
+
+class RehearsalModel:
+    """`bot.agent.ports.Model` without a model."""
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    async def warm(self) -> None:
+        """Nothing is needed."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def reply(
+        self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+    ) -> ModelReply:
+        turn = open_turn(entries)
+        users = [entry for entry in turn if isinstance(entry, User)]
+        question = users[-1].text if users else ""
+        after = turn[turn.index(users[-1]) :] if users else turn
+        seen = [entry for entry in after if isinstance(entry, Observation)]
+        asked = _actions(question)
+        if asked is None:
+            return _answer(_small_talk(question, entries))
+        if len(seen) < len(asked) and not any(entry.is_error for entry in seen):
+            return _call(asked[len(seen)], {spec.name for spec in specs})
+        return _answer(_report(asked, seen))
+
+
+def _actions(question: str) -> list[Action] | None:
+    """The actions that a message asks for, in order; None if any part is not understood."""
+    parts = re.split(r"\s*(?:,\s*|\.\s+|\s)(?:and\s+)?then\s+", question.strip(), flags=re.I)
+    actions = []
+    for part in parts:
+        action = next((make(m) for form, make in _FORMS if (m := form.fullmatch(part))), None)
+        if action is None:
+            return None
+        actions.append(action)
+    return actions or None
+
+
+def _small_talk(question: str, entries: Sequence[Entry]) -> str:
+    earlier = [entry for entry in entries if isinstance(entry, User)][:-1]
+    if earlier and re.search(r"\b(earlier|before|first|remember|said|asked)\b", question, re.I):
+        return f"In this thread you first wrote: “{earlier[0].text}”"
+    return f"I am only a rehearsal, so I can't answer that. {CAN}"
+
+
+def _call(action: Action, offered: set[str]) -> ModelReply:
+    if action.tool not in offered:
+        return _answer(f"I would use `{action.tool}` for this, but it is not available here. {CAN}")
+    call = ToolCall(
+        f"call_{uuid.uuid4().hex[:12]}",
+        action.tool,
+        json.dumps(action.arguments, ensure_ascii=False),
+    )
+    return ModelReply(NAME, thought=action.thought, calls=(call,), usage=Usage(0, 0))
+
+
+def _report(asked: Sequence[Action], seen: Sequence[Observation]) -> str:
+    last, action = seen[-1], asked[len(seen) - 1]
+    if last.is_error:
+        return f"That did not work: {last.text}"
+    match action.tool:
+        case "calculate":
+            return f"{action.arguments['expression']} = **{last.text.strip()}**"
+        case "write_file":
+            return f"I wrote `{action.arguments['path']}`."
+        case "list_dir":
+            return f"Here is what I found:\n\n```\n{last.text.rstrip()}\n```"
+        case "read_file":
+            return f"`{action.arguments['path']}` says:\n\n```\n{last.text.rstrip()}\n```"
+        case _:
+            return f"The command printed:\n\n```\n{last.text.rstrip()}\n```"
+
+
+def _answer(text: str) -> ModelReply:
+    return ModelReply(NAME, answer=f"{text}\n\n{LABEL}")

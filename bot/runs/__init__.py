@@ -1,0 +1,1 @@
+"""Who works on which thread, and what one thread's work is."""

@@ -1,0 +1,100 @@
+"""What a turn thinks and acts with in one place: tools, policy, prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot import policy
+from bot.agent.entries import Decided, ToolCall, User
+from bot.agent.ports import Decide, Json, ToolResult, Toolset, ToolSpec
+from bot.agent.prompt import Facts, system_prompt
+from bot.policy import Person, Place, Rule
+
+
+class Hands(Toolset, Protocol):
+    """The tools as the policy needs to know them."""
+
+    def resolve(self, name: str) -> str:
+        """The name that rules know a tool by."""
+        ...
+
+    def arguments(self, name: str, raw: str) -> Mapping[str, Json]:
+        """The checked arguments, exactly as the tool will get them."""
+        ...
+
+
+Heard = Callable[[], Sequence[User]]
+"""The people whose messages were taken since the last answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brain:
+    """One turn's tools, policy and prompt."""
+
+    tools: Toolset
+    decide: Decide
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brains:
+    """Makes the brain for a thread. `unusable` is what `Hands.arguments` raises."""
+
+    hands: Callable[[str], AbstractContextManager[Hands]]
+    rules: Callable[[], Sequence[Rule]]
+    facts: Callable[[str], Facts]
+    unusable: type[Exception]
+
+    @contextmanager
+    def open(self, thread: str, heard: Heard) -> Iterator[Brain]:
+        """The brain for one turn; its workspace is closed at the end."""
+        team, channel, _ = thread.split(":", 2)
+        with self.hands(thread) as hands:
+            judge = _Judge(hands, self.rules, Place(team, channel), heard, self.unusable)
+            yield Brain(_Shown(hands, judge), judge, system_prompt(self.facts(thread)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """`bot.agent.ports.Decide`: the strictest decision over everybody heard."""
+
+    hands: Hands
+    rules: Callable[[], Sequence[Rule]]
+    place: Place
+    heard: Heard
+    unusable: type[Exception]
+
+    def __call__(self, call: ToolCall) -> Decided:
+        name = self.hands.resolve(call.name)
+        arguments: Mapping[str, Json] = {}
+        try:
+            arguments = self.hands.arguments(call.name, call.arguments)
+        except self.unusable:
+            # It cannot run; with no arguments no allow rule is met and none is got past.
+            arguments = {}
+        found = policy.decide(self.rules(), self._people(), self.place, name, arguments)
+        rule = found.rule.place if found.rule is not None else ""
+        return Decided(call.id, found.verdict, found.reason, rule)
+
+    def shows(self, name: str) -> bool:
+        return policy.visible(self.rules(), self._people(), self.place, name)
+
+    def _people(self) -> list[Person]:
+        return [Person(user.author, user.role) for user in self.heard()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The tools without those that the policy would refuse whatever their arguments."""
+
+    hands: Hands
+    judge: _Judge
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return [spec for spec in self.hands.specs() if self.judge.shows(spec.name)]
+
+    async def run(self, name: str, raw: str) -> ToolResult:
+        return await self.hands.run(name, raw)

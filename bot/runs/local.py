@@ -1,0 +1,80 @@
+"""The embedded scheduler: one asyncio task for each busy thread, all in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from bot.errors import Fenced
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = (1.0, 5.0, 30.0)
+"""Waits before a thread whose work broke is tried again; then it waits for its next message."""
+
+
+@dataclass(slots=True)
+class _Busy:
+    task: asyncio.Task[None] | None = None
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class LocalRuns:
+    """Wakes threads. Must be used from one event loop."""
+
+    def __init__(self, work: Callable[[str, asyncio.Event], Awaitable[None]]) -> None:
+        self._work = work
+        self._busy: dict[str, _Busy] = {}
+        self._closing = False
+
+    def wake(self, thread: str) -> None:
+        """The thread may have work: start on it, or tell its runner to look again."""
+        if self._closing:
+            return  # it is stored and marked busy: the next start picks it up
+        busy = self._busy.get(thread)
+        if busy is None:
+            busy = self._busy[thread] = _Busy()
+            busy.task = asyncio.create_task(self._run(thread, busy), name=f"thread {thread}")
+        busy.arrived.set()
+
+    def wake_all(self, threads: Sequence[str]) -> None:
+        """Pick up what an earlier process left unfinished."""
+        for thread in threads:
+            self.wake(thread)
+
+    async def idle(self) -> None:
+        """Return when no thread is busy."""
+        while tasks := [busy.task for busy in self._busy.values() if busy.task is not None]:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        """Cancel what runs. Each thread's journal is whole; the next start goes on from it."""
+        self._closing = True
+        tasks = [busy.task for busy in self._busy.values() if busy.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, thread: str, busy: _Busy) -> None:
+        try:
+            await self._persist(thread, busy)
+        finally:
+            del self._busy[thread]
+        if busy.arrived.is_set():
+            self.wake(thread)
+
+    async def _persist(self, thread: str, busy: _Busy) -> None:
+        for wait in (*RETRY_SECONDS, None):
+            try:
+                await self._work(thread, busy.arrived)
+            except Fenced as error:
+                log.warning("%s", error)
+            except Exception:
+                log.exception("work on thread %s broke off", thread)
+                if wait is not None:
+                    await asyncio.sleep(wait)
+                    busy.arrived.set()
+                    continue
+            return

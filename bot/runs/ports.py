@@ -1,0 +1,58 @@
+"""What a runner needs of the place where people write: Slack, a terminal, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bot.agent.entries import Entry, Quote
+from bot.policy import Person
+from bot.storage.inbox import Item
+
+
+class People(Protocol):
+    """Who somebody is. Raises LookupFailed; nobody is then let in."""
+
+    async def lookup(self, user: str, team: str) -> Person: ...
+
+    async def name(self, user: str, team: str) -> str:
+        """What people call somebody; their id if it cannot be found out."""
+        ...
+
+
+class Surroundings(Protocol):
+    """What stands in a thread that the bot has not been sent."""
+
+    async def earlier(self, thread: str, before: str) -> Sequence[Quote]:
+        """The thread's messages before the given `ts`, oldest first; empty if unreadable."""
+        ...
+
+    async def missed(self, thread: str, after: str) -> Sequence[Item]:
+        """The thread's messages after the given `ts`, as inbox items; empty if unreadable."""
+        ...
+
+
+class View(Protocol):
+    """One thread as people see it, made to match its journal."""
+
+    def begin(self, entries: Sequence[Entry]) -> None:
+        """Work has begun: give a sign of life within a second unless something is posted."""
+        ...
+
+    def look(self, entries: Sequence[Entry]) -> None:
+        """The journal has grown; never blocks and never raises."""
+        ...
+
+    async def settle(self, entries: Sequence[Entry]) -> None:
+        """Return when everything that must stand in the thread stands there (or was given up)."""
+        ...
+
+    async def close(self) -> None:
+        """No more work: take the sign of life away, end what runs."""
+        ...
+
+
+class Outlet(Protocol):
+    """Opens the view of a thread."""
+
+    async def open(self, thread: str) -> View: ...

@@ -1,0 +1,148 @@
+"""One thread's work: take the inbox, run the turn, deliver, and finish when nothing waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot import words
+from bot.agent import guard
+from bot.agent.entries import Entry, Failed, Resumed, User, covers, open_turn
+from bot.agent.loop import run_turn
+from bot.agent.ports import Clock, Model
+from bot.errors import Fenced, JournalUnreadable, TreadleError
+from bot.runs.brains import Brains
+from bot.runs.intake import Intake
+from bot.runs.ports import Outlet, View
+from bot.storage.inbox import Inbox, Item
+from bot.storage.journal import Journals, StoredThread
+
+log = logging.getLogger(__name__)
+
+
+class ThreadJournal:
+    """`bot.agent.ports.Journal` on the database, for the thread's only runner.
+
+    `arrived` is set by whoever stores an item, so that looking for items costs nothing mostly.
+    """
+
+    def __init__(
+        self,
+        journals: Journals,
+        inbox: Inbox,
+        intake: Intake,
+        stored: StoredThread,
+        arrived: asyncio.Event,
+    ) -> None:
+        self.thread = stored.thread
+        self._journals, self._inbox, self._intake = journals, inbox, intake
+        self._entries = list(stored.entries)
+        self._root_addressed = stored.root_addressed
+        self._arrived = arrived
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._entries
+
+    async def append(self, *entries: Entry) -> None:
+        await self._journals.append(self.thread, len(self._entries), entries)
+        self._entries.extend(entries)
+
+    async def take_inbox(self) -> bool:
+        if not self._arrived.is_set():
+            return False
+        self._arrived.clear()
+        items = await self._inbox.waiting(self.thread)
+        if not items:
+            return False
+        if not self._entries and await self._fetch_missed(items[0].item):
+            items = await self._inbox.waiting(self.thread)
+        new = await self._intake.entries(self._entries, self._root_addressed, items)
+        taken = [stored.id for stored in items]
+        await self._journals.append(self.thread, len(self._entries), new, taken)
+        self._entries.extend(new)
+        return bool(new)
+
+    async def _fetch_missed(self, first: Item) -> bool:
+        """Replies that Slack sent before the message that made the thread the bot's."""
+        if not await self._inbox.overheard(first):
+            return False
+        missed = await self._intake.surroundings.missed(self.thread, first.ts)
+        stored = [await self._inbox.store(item) for item in missed]
+        return any(stored)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Works on threads; everything it needs is handed in."""
+
+    journals: Journals
+    inbox: Inbox
+    intake: Intake
+    model: Model
+    brains: Brains
+    outlet: Outlet
+    limits: guard.Limits
+    clock: Clock
+
+    async def work(self, thread: str, arrived: asyncio.Event) -> None:
+        """Return when the thread has no work left. Raises Fenced if another runner has it."""
+        view = await self.outlet.open(thread)
+        try:
+            journal = await self._journal(thread, view, arrived)
+            while journal is not None:
+                await journal.take_inbox()
+                await self._turn(journal, view)
+                await view.settle(journal.entries)
+                if not arrived.is_set() and await self.journals.finish(thread):
+                    return
+                arrived.set()
+        finally:
+            await view.close()
+
+    async def _journal(
+        self, thread: str, view: View, arrived: asyncio.Event
+    ) -> ThreadJournal | None:
+        try:
+            stored = await self.journals.read(thread)
+        except JournalUnreadable as error:
+            log.error("%s: %s", thread, error)
+            await view.settle([Failed((), str(error))])
+            return None
+        journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, arrived)
+        if covers(open_turn(journal.entries)):
+            await journal.append(Resumed(self.journals.owner))
+        return journal
+
+    async def _turn(self, journal: ThreadJournal, view: View) -> None:
+        def heard() -> Sequence[User]:
+            return [entry for entry in open_turn(journal.entries) if isinstance(entry, User)]
+
+        if not heard():
+            return
+        view.begin(journal.entries)
+        try:
+            with self.brains.open(journal.thread, heard) as brain:
+                await run_turn(
+                    journal,
+                    self.model,
+                    brain.tools,
+                    brain.decide,
+                    brain.system,
+                    self.limits,
+                    self.clock,
+                    lambda: view.look(journal.entries),
+                )
+        except Fenced:
+            raise
+        except TreadleError as error:
+            log.warning("%s: %s", journal.thread, error)
+            await journal.append(Failed(covers(open_turn(journal.entries)), str(error)))
+        except Exception:
+            error_id = uuid.uuid4().hex[:8]
+            log.exception("error %s in thread %s", error_id, journal.thread)
+            turn = open_turn(journal.entries)
+            await journal.append(Failed(covers(turn), words.bug(error_id), error_id))

@@ -1,0 +1,192 @@
+"""Checks of settings against each other, and what this release does not have yet.
+
+Each check yields problems; one that needs a section whose own values are wrong is left out.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.errors import ConfigError
+from bot.settings_environment import VARIABLES, passwords
+from bot.settings_model import Settings
+from bot.settings_values import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A setting of the contract that this release cannot honour, so that it stops the start."""
+
+    key: str
+    chosen: Callable[[Settings], object]
+    text: str
+    example: str
+
+
+# A later release deletes the lines of what it brings.
+NOT_IN_THIS_RELEASE = (
+    Absent(
+        "model.dialect",
+        lambda s: s.model.dialect not in ("auto", "native"),
+        "names a text format for tool calls, and this release has native function calling only",
+        'dialect = "auto"',
+    ),
+    Absent(
+        "slack.verbosity",
+        lambda s: s.slack.verbosity == "card",
+        'is "card", which this release does not have',
+        'verbosity = "steps"',
+    ),
+    Absent(
+        "channel.verbosity",
+        lambda s: any(channel.verbosity == "card" for channel in s.channel),
+        'is "card" for a channel, which this release does not have',
+        'verbosity = "full"',
+    ),
+    Absent(
+        "budget",
+        lambda s: s.budget.caps,
+        "sets a cap that this release cannot enforce; take it out and use [limits] instead",
+        "[limits] max_tokens = 100000",
+    ),
+    Absent(
+        "TREADLE_DATABASE_URL",
+        lambda s: s.database_path is None,
+        "names a PostgreSQL server, and this release keeps its state in SQLite only",
+        "TREADLE_DATABASE_URL=sqlite:///data/treadle.db",
+    ),
+)
+
+
+def cross_problems(settings: Settings, broken: Set[str], cwd: Path) -> Iterator[Problem]:
+    """Problems between settings; `broken` names sections and variables that are wrong already."""
+    name = settings.config_path.name
+    for absent in NOT_IN_THIS_RELEASE:
+        section = absent.key.split(".")[0]
+        if section not in broken and absent.chosen(settings):
+            place = section if section.isupper() else f"{name}: {absent.key}"
+            yield Problem(place, absent.text, absent.example)
+    if not broken & {"budget", "model", "OPENAI_MODEL"}:
+        yield from _price_problems(settings, name)
+    if "channel" not in broken:
+        yield from _repeated_channels(settings, name)
+    if not broken & VARIABLES:
+        yield from _layout_problems(settings, broken, cwd)
+
+
+def _price_problems(settings: Settings, name: str) -> Iterator[Problem]:
+    model = settings.model_name
+    if settings.budget.caps and model not in settings.model.prices:
+        yield Problem(
+            f"{name}: budget.{settings.budget.caps[0]}",
+            f"is money, and the price of {model} is not known",
+            f'[model.prices."{model}"] input = 0.25, output = 2.0 (for a million tokens)',
+        )
+
+
+def _repeated_channels(settings: Settings, name: str) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, channel in enumerate(settings.channel, start=1):
+        if channel.id in seen:
+            yield Problem(
+                f"{name}: channel[{number}].id", f"repeats {channel.id}; join the two tables"
+            )
+        seen.add(channel.id)
+
+
+def _layout_problems(settings: Settings, broken: Set[str], cwd: Path) -> Iterator[Problem]:
+    """The bot's own files must be out of the reach of the tools, which see the workspace."""
+    root = settings.workspace_root
+    example = "TREADLE_WORKSPACE=workspace and TREADLE_HOME=.treadle side by side"
+    if is_inside(settings.home, root) or is_inside(root, settings.home):
+        yield Problem(
+            "TREADLE_HOME and TREADLE_WORKSPACE",
+            f"lie one inside the other ({settings.home}, {root}); the tools could reach the state",
+            example,
+        )
+        return
+    for what, path in _own_paths(settings, broken, cwd):
+        if is_inside(path, root):
+            yield Problem(
+                "TREADLE_WORKSPACE", f"({root}) holds {what} ({path}); move one of them", example
+            )
+    if "sandbox" not in broken:
+        yield from _shown_problems(settings, cwd)
+    for variable, path in (("TREADLE_WORKSPACE", root), ("TREADLE_HOME", settings.home)):
+        if _is_no_directory(path):
+            yield Problem(variable, f"names {path}, which is not a directory", example)
+
+
+def _shown_problems(settings: Settings, cwd: Path) -> Iterator[Problem]:
+    for shown in map(Path, settings.sandbox.read_only):
+        own = [path for _, path in _own_paths(settings, frozenset(), cwd)]
+        own.append(settings.workspace_root)
+        holders = (settings.home, settings.workspace_root)
+        if any(is_inside(path, shown) for path in own) or any(is_inside(shown, d) for d in holders):
+            yield Problem(
+                f"{settings.config_path.name}: sandbox.read_only",
+                f"would show {shown} to every command, and files of Treadle or of others lie there",
+                'read_only = ["/opt/node"]',
+            )
+
+
+def _own_paths(settings: Settings, broken: Set[str], cwd: Path) -> Iterator[tuple[str, Path]]:
+    yield "the current directory", cwd.resolve()
+    yield "the state directory", settings.home
+    yield "the configuration file", settings.config_path
+    if settings.database_path:
+        yield "the database", settings.database_path
+    yield "the program", Path(__file__).resolve().parent
+    if "tools" not in broken:
+        for module in settings.tools.modules:
+            if module.endswith(".py"):
+                yield "a tool's code", Path(module)
+
+
+def _is_no_directory(path: Path) -> bool:
+    try:
+        return not stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return False  # it does not exist yet; whoever makes it tells what is in the way
+
+
+def is_inside(path: Path, directory: Path) -> bool:
+    """Whether a path is a directory or below it; both are absolute and without links."""
+    return path == directory or directory in path.parents
+
+
+def resolved(text: str, cwd: Path) -> Path:
+    """A path of the settings as an absolute one without links; relative ones start at `cwd`.
+
+    Raises ConfigError for one that cannot be followed: no check after it would mean anything.
+    """
+    try:
+        return (cwd / text).resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise ConfigError(
+            f"Treadle cannot start: the path {text!r} in its settings cannot be followed, since it "
+            "is too long or its links go in a circle; name another one."
+        ) from None
+
+
+def remarks(settings: Settings, off: Iterable[str]) -> Iterator[str]:
+    """Sentences on what is right but perhaps not meant; `off` are tools this release lacks."""
+    off = frozenset(off)
+    name = settings.config_path.name
+    for tool in settings.tools.enabled or ():
+        if tool in off:
+            yield f"{name}: tools.enabled names {tool}, which this release lacks; it is off."
+    if "run_command" in off and "sandbox" in settings.model_fields_set:
+        yield f"{name}: [sandbox] has no effect, because this release has no run_command."
+    for number, section in enumerate(settings.policy, start=1):
+        if () in (section.channel, section.user, section.role):
+            yield f"{name}: policy[{number}] has an empty list, so it is about nobody."
+    for variable, address in (
+        ("TREADLE_DATABASE_URL", settings.env.database_url),
+        ("OPENAI_BASE_URL", settings.env.openai_base_url),
+    ):
+        if any(password not in settings.secrets for password in passwords(address)):
+            yield f"The password in {variable} is too short to be hidden in what Treadle writes."

@@ -1,0 +1,1 @@
+"""Everything that knows Slack: intake, delivery, and how things look there."""

@@ -1,0 +1,86 @@
+"""The Bolt app: its listeners parse, store and return; only then is Slack acknowledged."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.commands import answer_command
+from bot.slack.inbound import Payload, Self, read_event
+from bot.slack.preflight import Identity
+from bot.storage.inbox import Item
+
+log = logging.getLogger(__name__)
+
+ANYTHING = re.compile(r".*", re.S)
+
+
+def build_app(
+    client: AsyncWebClient,
+    identity: Identity,
+    signing_secret: str | None,
+    store: Callable[[Item], Awaitable[None]],
+    home_opened: Callable[[str], None],
+) -> AsyncApp:
+    """An AsyncApp whose listeners hand everything to `store` before Slack is acknowledged.
+
+    `home_opened` is told who looks at the App Home and must return at once.
+    """
+
+    async def authorize(**_: object) -> AuthorizeResult:
+        # No network: if Bolt's own call failed it would acknowledge without running listeners.
+        return AuthorizeResult(
+            enterprise_id=None,
+            team_id=identity.team_id,
+            bot_user_id=identity.user_id,
+            bot_id=identity.bot_id,
+            bot_token=client.token,
+        )
+
+    app = AsyncApp(
+        client=client,
+        authorize=authorize,
+        signing_secret=signing_secret,
+        process_before_response=True,
+        request_verification_enabled=signing_secret is not None,
+        ignoring_self_events_enabled=False,
+        ignoring_self_assistant_message_events_enabled=False,
+        attaching_function_token_enabled=False,
+        attaching_conversation_kwargs_enabled=False,
+        ssl_check_enabled=False,
+        logger=logging.getLogger("bot.slack.bolt"),
+    )
+    me = Self(identity.user_id, identity.bot_id)
+
+    async def on_message(body: Payload) -> None:
+        item = read_event(body, me)
+        if item is not None:
+            await store(item)
+
+    async def on_home(event: Payload) -> None:
+        if event.get("tab") == "home":
+            home_opened(str(event.get("user", "")))
+
+    async def on_command(ack: AsyncAck, command: Payload) -> None:
+        await ack(text=answer_command(command), response_type="ephemeral")
+
+    async def on_other_event(event: Payload) -> None:
+        log.debug("acknowledged %s", event.get("type"))
+
+    async def on_anything(ack: AsyncAck) -> None:
+        await ack()
+
+    app.event("message")(on_message)
+    app.event("app_mention")(on_message)
+    app.event("app_home_opened")(on_home)
+    app.command("/treadle")(on_command)
+    app.event(ANYTHING)(on_other_event)
+    for register in (app.action, app.shortcut, app.view, app.options, app.command):
+        register(ANYTHING)(on_anything)
+    app.view_closed(ANYTHING)(on_anything)
+    return app

@@ -1,0 +1,116 @@
+"""Slack as a whole: who we are, what we post, and the door that events come in by."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.app import build_app
+from bot.slack.home import Home
+from bot.slack.inbound import Self
+from bot.slack.outbound import LOOK_UP_SECONDS, Outbound
+from bot.slack.pacing import Pacer
+from bot.slack.people import SlackPeople
+from bot.slack.preflight import Identity, identify
+from bot.slack.render import Describe, Verbosity
+from bot.slack.signs import Signs
+from bot.slack.sockets import Sockets
+from bot.slack.threads import SlackThreads
+from bot.slack.view import SlackOutlet
+from bot.slack.web import web_client
+from bot.storage.deliveries import Deliveries
+from bot.storage.inbox import Item
+
+EVENTS_PATH = "/slack/events"
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What Slack needs of the rest. With an app token events come by Socket Mode, else by HTTP."""
+
+    bot_token: str = field(repr=False)
+    app_token: str | None = field(repr=False)
+    signing_secret: str | None = field(repr=False)
+    api_url: str | None
+    host: str
+    port: int
+    admins: frozenset[str]
+    slack_admins: bool
+    verbosity: Callable[[str], Verbosity]
+    describe: Describe
+    redact: Callable[[str], str]
+    deliveries: Deliveries
+    model: str
+    tools: Sequence[tuple[str, str]]
+    look_up_seconds: float = LOOK_UP_SECONDS
+
+
+class SlackFront:
+    """One workspace: `open`, `listen`, then `deafen` (no more events) and `close`."""
+
+    def __init__(self, wiring: Wiring, client: AsyncWebClient, identity: Identity) -> None:
+        self._wiring, self._client, self.identity = wiring, client, identity
+        me = Self(identity.user_id, identity.bot_id)
+        self.people = SlackPeople(client, wiring.admins, wiring.slack_admins)
+        self.threads = SlackThreads(client, self.people, me)
+        outbound = Outbound(
+            client,
+            wiring.deliveries,
+            self.threads,
+            Pacer(time.monotonic),
+            wiring.redact,
+            wiring.look_up_seconds,
+        )
+        self.outlet = SlackOutlet(outbound, Signs(client), wiring.verbosity, wiring.describe)
+        self._home = Home(client, wiring.model, wiring.tools)
+        self._sockets: Sockets | None = None
+        self._server: web.AppRunner | None = None
+
+    @classmethod
+    async def open(cls, wiring: Wiring) -> SlackFront:
+        """Find out who we are. Raises ConfigError if Slack refuses the token."""
+        client = web_client(wiring.bot_token, wiring.api_url)
+        try:
+            return cls(wiring, client, await identify(client))
+        except BaseException:
+            await _close_session(client)
+            raise
+
+    async def listen(self, store: Callable[[Item], Awaitable[None]]) -> None:
+        """Let events in. Raises ConfigError if Slack refuses the app token."""
+        wiring = self._wiring
+        secret = None if wiring.app_token else wiring.signing_secret
+        app = build_app(self._client, self.identity, secret, store, self._home.opened)
+        if wiring.app_token:
+            self._sockets = Sockets(app, self._client, wiring.app_token)
+            await self._sockets.start()
+        else:
+            self._server = await _serve(app, wiring.host, wiring.port)
+
+    async def deafen(self) -> None:
+        """Take no more events; what is acknowledged is stored."""
+        if self._sockets is not None:
+            await self._sockets.close()
+        if self._server is not None:
+            await self._server.cleanup()
+
+    async def close(self) -> None:
+        await self._home.close()
+        await _close_session(self._client)
+
+
+async def _serve(app: AsyncApp, host: str, port: int) -> web.AppRunner:
+    runner = web.AppRunner(app.web_app(EVENTS_PATH), access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, host, port).start()
+    return runner
+
+
+async def _close_session(client: AsyncWebClient) -> None:
+    if client.session is not None:
+        await client.session.close()

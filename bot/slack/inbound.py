@@ -1,0 +1,145 @@
+"""Slack's payloads as inbox items. Pure: nothing here calls anybody.
+
+Shapes: docs.slack.dev, events app_mention, message and its subtypes.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from bot.storage.inbox import Addressing, Item, Kind
+
+Payload: TypeAlias = Mapping[str, object]
+
+SPOKEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+_TOKEN = re.compile(r"<([^<>\n]+)>")
+_FIRST_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)(?:\|[^>]*)?>")
+
+
+class Self:
+    """Which user and bot the app is: its own messages are never read."""
+
+    def __init__(self, user_id: str, bot_id: str) -> None:
+        self.user_id, self.bot_id = user_id, bot_id
+
+    def wrote(self, message: Payload) -> bool:
+        return _text(message, "user") == self.user_id or (
+            bool(self.bot_id) and _text(message, "bot_id") == self.bot_id
+        )
+
+
+def read_event(body: Payload, me: Self) -> Item | None:
+    """The inbox item of an `app_mention` or `message` event; None for what is not for us."""
+    event = _mapping(body, "event")
+    subtype = _text(event, "subtype")
+    if subtype == "message_changed":
+        return _changed(body, event, me)
+    if subtype == "message_deleted":
+        return _deleted(body, event, me)
+    if subtype not in SPOKEN_SUBTYPES:
+        return None
+    return _spoken(body, event, event, Kind.MESSAGE, me)
+
+
+def _spoken(
+    body: Payload, event: Payload, message: Payload, kind: Kind, me: Self, change: str = ""
+) -> Item | None:
+    ts, channel = _text(message, "ts"), _text(event, "channel")
+    author = _text(message, "user") or _text(message, "bot_id")
+    if not (ts and channel and author) or me.wrote(message):
+        return None
+    text = _text(message, "text")
+    return Item(
+        kind=kind,
+        team=_text(body, "team_id") or _text(event, "team"),
+        channel=channel,
+        root_ts=_text(message, "thread_ts") or ts,
+        ts=ts,
+        author=author,
+        text=readable(text, me.user_id),
+        addressing=_addressing(text, event, me),
+        is_bot=bool(_text(message, "bot_id")) or _text(message, "subtype") == "bot_message",
+        author_team=_text(message, "user_team") or _text(message, "team"),
+        files=_files(message),
+        event_id=_text(body, "event_id") or None,
+        change=change,
+    )
+
+
+def _changed(body: Payload, event: Payload, me: Self) -> Item | None:
+    message, before = _mapping(event, "message"), _mapping(event, "previous_message")
+    if _text(message, "subtype") == "tombstone":
+        return _deleted(body, {**event, "deleted_ts": _text(message, "ts")}, me)
+    if _text(message, "text") == _text(before, "text"):
+        return None  # a preview was added, a reply was counted: nothing that a person wrote
+    change = _text(_mapping(message, "edited"), "ts") or _text(event, "ts")
+    return _spoken(body, event, message, Kind.EDIT, me, change)
+
+
+def _deleted(body: Payload, event: Payload, me: Self) -> Item | None:
+    message, ts = _mapping(event, "previous_message"), _text(event, "deleted_ts")
+    if not ts or me.wrote(message):
+        return None
+    return Item(
+        kind=Kind.DELETION,
+        team=_text(body, "team_id"),
+        channel=_text(event, "channel"),
+        root_ts=_text(message, "thread_ts") or ts,
+        ts=ts,
+        author=_text(message, "user"),
+        event_id=_text(body, "event_id") or None,
+    )
+
+
+def _addressing(text: str, event: Payload, me: Self) -> Addressing:
+    if _text(event, "channel_type") == "im" or _text(event, "channel").startswith("D"):
+        return Addressing.DIRECT
+    if re.search(rf"<@{re.escape(me.user_id)}(?:\|[^>]*)?>", text):
+        return Addressing.MENTION
+    if _text(event, "type") == "app_mention":
+        return Addressing.MENTION
+    return Addressing.ELSEWHERE if _FIRST_MENTION.match(text) else Addressing.OPEN
+
+
+def readable(text: str, bot_user: str) -> str:
+    """Slack's markup as plain text, without the mentions that call the bot.
+
+    Other people's mentions stay as `<@U…>` for whoever knows their names.
+    Source: docs.slack.dev, "Formatting message text", section on retrieving messages.
+    """
+    while (first := _FIRST_MENTION.match(text)) and first[1] == bot_user:
+        text = text[first.end() :]
+    plain = _TOKEN.sub(lambda match: _token(match[1], bot_user), text)
+    return html.unescape(plain).strip()
+
+
+def _token(inner: str, bot_user: str) -> str:
+    target, _, label = inner.partition("|")
+    if target.startswith("@"):
+        return "@me" if target[1:] == bot_user else f"<{target}>"
+    if target.startswith("#"):
+        return f"#{label or target[1:]}"
+    if target.startswith("!"):
+        return label or f"@{target[1:].split('^')[0]}"
+    address = target.removeprefix("mailto:")
+    return address if not label or label in (address, target) else f"{label} ({address})"
+
+
+def _files(message: Payload) -> tuple[str, ...]:
+    files = message.get("files")
+    if not isinstance(files, Sequence) or isinstance(files, str):
+        return ()
+    return tuple(_text(file, "name") or "a file" for file in files if isinstance(file, Mapping))
+
+
+def _text(payload: Payload, name: str) -> str:
+    value = payload.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(payload: Payload, name: str) -> Payload:
+    value = payload.get(name)
+    return value if isinstance(value, Mapping) else {}

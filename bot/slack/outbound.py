@@ -1,0 +1,174 @@
+"""The only caller of chat.*: sends each message of a thread exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot import words
+from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
+from bot.slack.blocks import plain, section
+from bot.slack.markdown import RenderedMessage
+from bot.slack.pacing import Pacer
+from bot.slack.threads import EVENT_TYPE, SlackThreads
+from bot.slack.web import NotSent, RateLimited, call
+from bot.storage.deliveries import Deliveries, Delivery, State
+
+log = logging.getLogger(__name__)
+
+LOOK_UP_SECONDS = 10.0
+"""A post whose outcome is unknown is looked for in the thread no sooner than this."""
+TOO_MUCH = frozenset(
+    {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A message to be sent: the pieces it shows, the messages it answers, whether people wait."""
+
+    shows: tuple[str, ...]
+    message: RenderedMessage
+    covers: tuple[str, ...] = ()
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """What the posts of all threads share."""
+
+    client: AsyncWebClient
+    deliveries: Deliveries
+    threads: SlackThreads
+    pacer: Pacer
+    redact: Callable[[str], str]
+    look_up_seconds: float = LOOK_UP_SECONDS
+
+
+class ThreadPosts:
+    """One thread's posts. `shown` holds the pieces that stand there, or are believed to."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        thread: str,
+        earlier: Sequence[Delivery],
+        on_posted: Callable[[], None],
+    ) -> None:
+        self._out, self._thread, self._on_posted = outbound, thread, on_posted
+        _, self.channel, self.root_ts = thread.split(":", 2)
+        self.shown = {key for delivery in earlier for key in delivery.pieces}
+        self._in_doubt = [d for d in earlier if d.state is State.TRYING]
+
+    def seconds_to_look_up(self) -> float | None:
+        """Until the next post in doubt may be looked up; None if none is in doubt."""
+        due = [d.tried_at + self._out.look_up_seconds - time.time() for d in self._in_doubt]
+        return max(0.0, min(due)) if due else None
+
+    async def send(self, post: Post) -> None:
+        """Post the message; the slot must have been granted. In doubt, it is looked up later."""
+        key = f"{self._thread}#{post.shows[0]}"
+        delivery = await self._out.deliveries.begin(self._thread, key, post.shows)
+        self.shown |= set(post.shows)
+        try:
+            await self._try(key, post)
+        except DeliveryUnknown as error:
+            log.warning("%s: %s It will be looked up.", key, error)
+            self._in_doubt.append(delivery)
+
+    async def look_up(self, rebuild: Callable[[Sequence[str]], Post]) -> None:
+        """Look for the oldest post in doubt. If it is not there, its pieces are missing again.
+
+        Where the thread cannot be read, what people wait for is posted again (`rebuild` makes it
+        from its pieces) and says so; steps are given up.
+        """
+        delivery = min(self._in_doubt, key=lambda d: d.tried_at)
+        self._in_doubt.remove(delivery)
+        try:
+            since = delivery.tried_at - 60
+            ts = await self._out.threads.find_own(self._thread, delivery.key, since)
+        except DeliveryRefused as error:
+            log.warning("%s cannot be looked up: %s", delivery.key, error)
+            post = rebuild(delivery.pieces)
+            if post.final:
+                await self.send(_marked(post))
+            else:
+                await self._out.deliveries.end(delivery.key, State.GIVEN_UP)
+        except DeliveryError as error:
+            log.warning("%s cannot be looked up yet: %s", delivery.key, error)
+            self._in_doubt.append(replace(delivery, tried_at=time.time()))
+        else:
+            if ts is None:
+                self.shown -= set(delivery.pieces)
+            else:
+                await self._out.deliveries.end(delivery.key, State.POSTED, ts)
+
+    async def _try(self, key: str, post: Post) -> None:
+        """Post until Slack takes it or says no for good. Raises DeliveryUnknown."""
+        wait = 1.0
+        while True:
+            try:
+                ts = await self._post_message(key, post)
+            except RateLimited as error:
+                self._out.pacer.pause(self.channel, error.seconds)
+                await self._out.pacer.enter(self.channel, urgent=post.final).granted
+            except NotSent as error:
+                log.warning("%s", error)
+                await asyncio.sleep(wait)
+                wait = min(30.0, wait * 2)
+            except DeliveryRefused as error:
+                simpler = _simpler(post) if error.code in TOO_MUCH else None
+                if simpler is None:
+                    log.error("%s was not delivered: %s", key, error)
+                    await self._out.deliveries.end(key, State.GIVEN_UP)
+                    return
+                log.warning("%s: %s It is sent as plain text.", key, error)
+                post = simpler
+            else:
+                self._on_posted()
+                await self._out.deliveries.end(key, State.POSTED, ts)
+                return
+
+    async def _post_message(self, key: str, post: Post) -> str:
+        arguments: dict[str, object] = {
+            "channel": self.channel,
+            "thread_ts": self.root_ts,
+            "text": self._out.redact(post.message.text),
+            "unfurl_links": False,
+            "unfurl_media": False,
+            "metadata": {
+                "event_type": EVENT_TYPE,
+                "event_payload": {"key": key, "covers": list(post.covers)},
+            },
+        }
+        if post.message.blocks:
+            arguments["blocks"] = self._redacted(post.message.blocks)
+        answer = await call(self._out.client, "chat.postMessage", arguments)
+        return str(answer.get("ts", ""))
+
+    def _redacted(self, value: object) -> object:
+        if isinstance(value, str):
+            return self._out.redact(value)
+        if isinstance(value, Mapping):
+            return {key: self._redacted(part) for key, part in value.items()}
+        if isinstance(value, Sequence):
+            return [self._redacted(part) for part in value]
+        return value
+
+
+def _simpler(post: Post) -> Post | None:
+    """The same as plain text, once."""
+    if not post.message.blocks:
+        return None
+    return replace(post, message=replace(post.message, blocks=()))
+
+
+def _marked(post: Post) -> Post:
+    note = section(plain(words.possibly_repeated()))
+    message = replace(post.message, blocks=(note, *post.message.blocks))
+    return replace(post, message=message)

@@ -1,0 +1,120 @@
+"""Who people are, from users.info: cached, and nobody is let in on a failed look-up.
+
+Source: docs.slack.dev, users.info and the user object (is_restricted: guest, is_stranger: somebody
+of another organisation in a shared channel).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot import words
+from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
+from bot.policy import Person, Role
+from bot.slack.web import RateLimited, call
+
+FRESH_SECONDS = 600.0
+RETRY_SECONDS = 30.0
+KNOWN_PEOPLE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    person: Person
+    name: str
+    at: float
+
+
+class SlackPeople:
+    """`bot.runs.ports.People` on Slack."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        admins: frozenset[str],
+        slack_admins: bool,
+        retry_seconds: float = RETRY_SECONDS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._admins, self._slack_admins = client, admins, slack_admins
+        self._retry_seconds, self._now = retry_seconds, now
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._asking: dict[str, asyncio.Task[_Known]] = {}
+
+    async def lookup(self, user: str, team: str) -> Person:
+        return (await self._find(user, team)).person
+
+    async def name(self, user: str, team: str) -> str:
+        try:
+            return (await self._find(user, team)).name
+        except LookupFailed:
+            return user
+
+    async def _find(self, user: str, team: str) -> _Known:
+        known = self._known.get(user)
+        if known is not None and self._now() - known.at < FRESH_SECONDS:
+            return known
+        task = self._asking.get(user)
+        if task is None:
+            task = self._asking[user] = asyncio.create_task(self._ask(user, team))
+            task.add_done_callback(lambda _: self._asking.pop(user, None))
+        return await asyncio.shield(task)
+
+    async def _ask(self, user: str, team: str) -> _Known:
+        if not user.startswith(("U", "W")):
+            raise LookupFailed(words.person_unknown(user, "not a user id"))
+        deadline = self._now() + self._retry_seconds
+        wait = 1.0
+        while True:
+            try:
+                answer = await call(self._client, "users.info", {"user": user})
+                break
+            except DeliveryRefused as error:
+                raise LookupFailed(words.person_unknown(user, error.code)) from error
+            except DeliveryError as error:
+                if isinstance(error, RateLimited):
+                    wait = error.seconds
+                if self._now() + wait > deadline:
+                    raise LookupFailed(
+                        words.person_unknown(user, "Slack gave no answer")
+                    ) from error
+                await asyncio.sleep(wait)
+                wait *= 2
+        return self._remember(user, team, answer.get("user"))
+
+    def _remember(self, user: str, team: str, found: object) -> _Known:
+        if not isinstance(found, Mapping):
+            raise LookupFailed(words.person_unknown(user, "an empty answer"))
+        known = _Known(self._person(user, team, found), _name(found) or user, self._now())
+        self._known[user] = known
+        self._known.move_to_end(user)
+        while len(self._known) > KNOWN_PEOPLE:
+            self._known.popitem(last=False)
+        return known
+
+    def _person(self, user: str, team: str, found: Mapping[str, object]) -> Person:
+        home = found.get("team_id")
+        external = found.get("is_stranger") is True or (isinstance(home, str) and home != team)
+        guest = found.get("is_restricted") is True or found.get("is_ultra_restricted") is True
+        leads = found.get("is_admin") is True or found.get("is_owner") is True
+        if external:
+            role = Role.MEMBER.value  # an admin there is nobody's admin here
+        elif user in self._admins or (self._slack_admins and leads):
+            role = Role.ADMIN.value
+        else:
+            role = Role.GUEST.value if guest else Role.MEMBER.value
+        return Person(user, role, external=external, bot=found.get("is_bot") is True)
+
+
+def _name(found: Mapping[str, object]) -> str:
+    profile = found.get("profile")
+    names = [found.get("real_name"), found.get("name")]
+    if isinstance(profile, Mapping):
+        names = [profile.get("display_name"), profile.get("real_name"), *names]
+    return next((name for name in names if isinstance(name, str) and name), "")

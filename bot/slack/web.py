@@ -1,0 +1,87 @@
+"""Calls of Slack's Web API, with each way to fail told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot import words
+from bot.agent.ports import Json
+from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
+
+Answer: TypeAlias = Mapping[str, Json]
+
+CALL_SECONDS = 20
+KEEP_SECONDS = 5.0
+NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ClientConnectionResetError)
+
+
+class RateLimited(DeliveryError):
+    """Slack asks to wait `seconds` before this method is called again."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Slack asks to wait {seconds:.0f} s")
+        self.seconds = seconds
+
+
+class NotSent(DeliveryError):
+    """No connection was made: nothing can have happened."""
+
+
+def web_client(token: str, api_url: str | None) -> AsyncWebClient:
+    """A client that never repeats a call by itself: a lost answer must be looked up first.
+
+    Its connections are kept for a few seconds only, as one that Slack is about to close would
+    make an outcome unknown. Must be called in the event loop; close its `session` at the end.
+    """
+    base = (api_url or AsyncWebClient.BASE_URL).rstrip("/") + "/"
+    connector = aiohttp.TCPConnector(keepalive_timeout=KEEP_SECONDS, limit=100)
+    timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
+    session = aiohttp.ClientSession(connector=connector, timeout=timeout)
+    return AsyncWebClient(
+        token=token, base_url=base, timeout=CALL_SECONDS, session=session, retry_handlers=[]
+    )
+
+
+async def call(client: AsyncWebClient, method: str, arguments: Mapping[str, object]) -> Answer:
+    """Call `method` by POST with JSON and return Slack's answer.
+
+    Raises RateLimited, NotSent, DeliveryRefused (Slack said no), DeliveryUnknown (no answer).
+    """
+    try:
+        response = await client.api_call(method, json=dict(arguments))
+    except SlackApiError as error:
+        raise _refused(method, error) from error
+    except NOT_SENT as error:
+        raise NotSent(words.slack_unreachable()) from error
+    except (TimeoutError, aiohttp.ClientError, SlackClientError, OSError) as error:
+        raise DeliveryUnknown(words.slack_no_answer(method)) from error
+    except ValueError as error:  # an HTML page where JSON belongs
+        raise DeliveryUnknown(words.slack_no_answer(method)) from error
+    data = response.data
+    return data if isinstance(data, dict) else {}
+
+
+def _refused(method: str, error: SlackApiError) -> DeliveryError:
+    response = error.response
+    if response.status_code == 429:
+        return RateLimited(_retry_after(response.headers))
+    if response.status_code >= 500:
+        return DeliveryUnknown(words.slack_no_answer(method))
+    data = response.data if isinstance(response.data, dict) else {}
+    code = str(data.get("error", "unknown_error"))
+    return DeliveryRefused(words.slack_refused(method, code, str(data.get("needed", ""))), code)
+
+
+def _retry_after(headers: Mapping[str, object]) -> float:
+    for name, value in headers.items():
+        if name.lower() == "retry-after":
+            try:
+                return max(1.0, float(str(value)))
+            except ValueError:
+                break
+    return 30.0

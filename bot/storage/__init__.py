@@ -1,0 +1,1 @@
+"""What must not be forgotten: threads, inbox, journal, deliveries."""

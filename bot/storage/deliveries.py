@@ -1,0 +1,80 @@
+"""What was posted, and what was tried and is not known to stand there."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from bot.storage.tables import deliveries
+from bot.storage.writer import Writer
+
+
+class State(StrEnum):
+    """How far a delivery has come."""
+
+    TRYING = "trying"
+    POSTED = "posted"
+    GIVEN_UP = "given_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message: the pieces of the thread's projection it shows; `tried_at` in epoch seconds."""
+
+    key: str
+    pieces: tuple[str, ...]
+    state: State
+    ts: str | None
+    tried_at: float
+
+
+class Deliveries:
+    """The record of messages that must appear exactly once."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    async def of(self, thread: str) -> Sequence[Delivery]:
+        def work(connection: Connection) -> list[Delivery]:
+            query = select(deliveries).where(deliveries.c.thread == thread)
+            return [
+                Delivery(r.key, tuple(json.loads(r.pieces)), State(r.state), r.ts, r.tried_at)
+                for r in connection.execute(query)
+            ]
+
+        return await self._writer.run(work)
+
+    async def begin(self, thread: str, key: str, pieces: Sequence[str]) -> Delivery:
+        """Written before the call is made: from here on its outcome may be unknown."""
+        delivery = Delivery(key, tuple(pieces), State.TRYING, None, time.time())
+        row = {
+            "key": key,
+            "thread": thread,
+            "pieces": json.dumps(pieces),
+            "state": State.TRYING,
+            "tried_at": delivery.tried_at,
+        }
+        again = {"state": State.TRYING, "tried_at": delivery.tried_at}
+
+        def work(connection: Connection) -> None:
+            statement = insert(deliveries).values(row)
+            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=again))
+
+        await self._writer.run(work)
+        return delivery
+
+    async def end(self, key: str, state: State, ts: str | None = None) -> None:
+        """Record the outcome."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(
+                update(deliveries).where(deliveries.c.key == key).values(state=state, ts=ts)
+            )
+
+        await self._writer.run(work)

@@ -1,0 +1,199 @@
+"""What came from outside, stored before it is acknowledged and at most once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from bot.storage.tables import inbox, overheard, threads
+from bot.storage.writer import Writer
+
+OVERHEARD_SECONDS = 120.0
+"""How long a reply in a thread that is not the bot's (yet) is remembered."""
+
+
+class Kind(StrEnum):
+    """What an inbox item is."""
+
+    MESSAGE = "message"
+    EDIT = "edit"
+    DELETION = "deletion"
+
+
+class Addressing(StrEnum):
+    """What the listener alone can tell about whom a message is for."""
+
+    MENTION = "mention"
+    DIRECT = "direct"
+    OPEN = "open"
+    """No mention: the thread's history decides."""
+    ELSEWHERE = "elsewhere"
+    """It begins by mentioning another person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing from outside. `ts` is the message's and sorts it; `author` is a user or bot id."""
+
+    kind: Kind
+    team: str
+    channel: str
+    root_ts: str
+    ts: str
+    author: str
+    text: str = ""
+    addressing: Addressing = Addressing.OPEN
+    is_bot: bool = False
+    author_team: str = ""
+    files: tuple[str, ...] = ()
+    event_id: str | None = None
+    change: str = ""
+    """For an edit: the `ts` of the change, so that each edit is an item of its own."""
+
+    @property
+    def thread(self) -> str:
+        return f"{self.team}:{self.channel}:{self.root_ts}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.team}:{self.channel}:{self.ts}:{self.kind}:{self.change}"
+
+    @property
+    def is_root(self) -> bool:
+        return self.ts == self.root_ts
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """An item waiting to be taken."""
+
+    id: int
+    item: Item
+    received_at: float
+
+
+class Inbox:
+    """Stores items and hands them to the thread's runner in Slack's order."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    async def store(self, item: Item) -> bool:
+        """Store the item if its thread is the bot's or it engages one; durable on return.
+
+        True if the thread has new work. A repeated item changes nothing, except that a later
+        delivery of a waiting message which holds more completes it.
+        """
+        now = time.time()
+        return await self._writer.run(lambda connection: _store(connection, item, now))
+
+    async def waiting(self, thread: str) -> Sequence[StoredItem]:
+        """The thread's items that nobody has taken, by Slack's `ts`."""
+
+        def work(connection: Connection) -> list[StoredItem]:
+            query = select(inbox.c.id, inbox.c.body, inbox.c.received_at).where(
+                inbox.c.thread == thread, inbox.c.taken_seq.is_(None)
+            )
+            return [
+                StoredItem(r.id, _load(r.body), r.received_at) for r in connection.execute(query)
+            ]
+
+        found = await self._writer.run(work)
+        return sorted(found, key=lambda stored: (float(stored.item.ts), stored.id))
+
+    async def overheard(self, item: Item) -> bool:
+        """Whether replies came to this thread, lately, before it was the bot's; forgets them."""
+        channel = f"{item.team}:{item.channel}"
+
+        def work(connection: Connection) -> bool:
+            here = (overheard.c.channel == channel) & (overheard.c.thread_ts == item.root_ts)
+            return bool(connection.execute(delete(overheard).where(here)).rowcount)
+
+        return await self._writer.run(work)
+
+
+def _store(connection: Connection, item: Item, now: float) -> bool:
+    engages = item.addressing in (Addressing.MENTION, Addressing.DIRECT)
+    known = connection.scalar(select(threads.c.thread).where(threads.c.thread == item.thread))
+    if known is None and not (engages and item.kind is not Kind.DELETION):
+        _remember_overheard(connection, item, now)
+        return False
+    row = {
+        "thread": item.thread,
+        "kind": item.kind,
+        "key": item.key,
+        "event_id": item.event_id,
+        "ts": item.ts,
+        "body": _dump(item),
+        "received_at": now,
+    }
+    new = bool(connection.execute(insert(inbox).on_conflict_do_nothing(), row).rowcount)
+    if not new and not _complete(connection, item):
+        return False
+    if known is None:
+        connection.execute(
+            insert(threads).on_conflict_do_nothing(),
+            {
+                "thread": item.thread,
+                "root_addressed": item.is_root,
+                "busy": True,
+                "engaged_at": now,
+            },
+        )
+    else:
+        connection.execute(update(threads).where(threads.c.thread == item.thread).values(busy=True))
+    return True
+
+
+def _complete(connection: Connection, item: Item) -> bool:
+    """Slack sends one message as several events; the fullest one counts until it is taken."""
+    row = connection.execute(
+        select(inbox.c.id, inbox.c.body).where(inbox.c.key == item.key, inbox.c.taken_seq.is_(None))
+    ).first()
+    if row is None:
+        return False
+    before = _load(row.body)
+    if not _holds_more(item, before):
+        return False
+    connection.execute(update(inbox).where(inbox.c.id == row.id).values(body=_dump(item)))
+    return True
+
+
+def _holds_more(item: Item, before: Item) -> bool:
+    engages = (Addressing.MENTION, Addressing.DIRECT)
+    return (
+        len(item.text) > len(before.text)
+        or len(item.files) > len(before.files)
+        or (item.addressing in engages and before.addressing not in engages)
+    )
+
+
+def _remember_overheard(connection: Connection, item: Item, now: float) -> None:
+    connection.execute(delete(overheard).where(overheard.c.at < now - OVERHEARD_SECONDS))
+    if item.is_root or item.kind is not Kind.MESSAGE:
+        return
+    row = {
+        "channel": f"{item.team}:{item.channel}",
+        "thread_ts": item.root_ts,
+        "ts": item.ts,
+        "at": now,
+    }
+    connection.execute(insert(overheard).on_conflict_do_nothing(), row)
+
+
+def _dump(item: Item) -> str:
+    return json.dumps(asdict(item), ensure_ascii=False)
+
+
+def _load(body: str) -> Item:
+    fields = json.loads(body)
+    fields["kind"] = Kind(fields["kind"])
+    fields["addressing"] = Addressing(fields["addressing"])
+    fields["files"] = tuple(fields["files"])
+    return Item(**fields)

@@ -1,0 +1,120 @@
+"""Threads and their journals. `PRIMARY KEY (thread, seq)` is the fence: who loses it stops."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from bot import words
+from bot.agent.entries import Entry, dump, load
+from bot.errors import Fenced
+from bot.storage.tables import inbox, journal, threads
+from bot.storage.writer import Writer
+
+_INSERT = insert(journal).on_conflict_do_nothing()
+_TAKE = (
+    update(inbox).where(inbox.c.id == bindparam("item")).values(taken_seq=bindparam("seq"), body="")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredThread:
+    """A thread as it was last written; its journal has `len(entries)` entries."""
+
+    thread: str
+    entries: tuple[Entry, ...]
+    root_addressed: bool
+
+
+class Journals:
+    """Reads and appends the journals of all threads."""
+
+    def __init__(self, writer: Writer, owner: str | None = None) -> None:
+        self._writer = writer
+        self.owner = owner or f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._appends = itertools.count()
+
+    async def read(self, thread: str) -> StoredThread:
+        """Raises JournalUnreadable for an entry that this release does not know."""
+
+        def work(connection: Connection) -> tuple[list[str], bool]:
+            rows = connection.execute(
+                select(journal.c.body).where(journal.c.thread == thread).order_by(journal.c.seq)
+            )
+            addressed = connection.scalar(
+                select(threads.c.root_addressed).where(threads.c.thread == thread)
+            )
+            return [row.body for row in rows], bool(addressed)
+
+        bodies, addressed = await self._writer.run(work)
+        return StoredThread(thread, tuple(load(body) for body in bodies), addressed)
+
+    async def append(
+        self,
+        thread: str,
+        expected_seq: int,
+        entries: Sequence[Entry],
+        taken: Sequence[int] = (),
+    ) -> None:
+        """Write `entries` from position `expected_seq` on and mark inbox items taken: all or none.
+
+        Durable on return. Raises Fenced if that position is somebody else's.
+        """
+        token = f"{self.owner}-{next(self._appends)}"
+        now = time.time()
+        rows = [
+            {"thread": thread, "seq": seq, "body": dump(entry), "token": token, "at": now}
+            for seq, entry in enumerate(entries, expected_seq)
+        ]
+        marks = [{"item": item, "seq": expected_seq} for item in taken]
+
+        def work(connection: Connection) -> None:
+            for seq, row in enumerate(rows, expected_seq):
+                if not connection.execute(_INSERT, row).rowcount:
+                    _check_own(connection, thread, seq, token)
+            if marks:
+                connection.execute(_TAKE, marks)
+
+        await self._writer.run(work)
+
+    async def finish(self, thread: str) -> bool:
+        """Mark the thread as having no work left; False if something has arrived meanwhile."""
+
+        def work(connection: Connection) -> bool:
+            waiting = connection.scalar(
+                select(func.count())
+                .select_from(inbox)
+                .where(inbox.c.thread == thread, inbox.c.taken_seq.is_(None))
+            )
+            if not waiting:
+                connection.execute(
+                    update(threads).where(threads.c.thread == thread).values(busy=False)
+                )
+            return not waiting
+
+        return await self._writer.run(work)
+
+    async def unfinished(self) -> Sequence[str]:
+        """The threads that have work left, longest waiting first."""
+
+        def work(connection: Connection) -> list[str]:
+            query = select(threads.c.thread).where(threads.c.busy).order_by(threads.c.engaged_at)
+            return list(connection.scalars(query))
+
+        return await self._writer.run(work)
+
+
+def _check_own(connection: Connection, thread: str, seq: int, token: str) -> None:
+    """A collision with our own row is a repeated work; anybody else's is the fence."""
+    found = connection.scalar(
+        select(journal.c.token).where(journal.c.thread == thread, journal.c.seq == seq)
+    )
+    if found != token:
+        raise Fenced(words.fenced(thread))

@@ -1,0 +1,77 @@
+"""The tables, in SQLAlchemy Core. The migrations in `migrations/` make them; a test compares."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("thread", String, primary_key=True, comment="team:channel:root_ts"),
+    Column("root_addressed", Boolean, nullable=False, comment="the root message was for the bot"),
+    Column("busy", Boolean, nullable=False, comment="unfinished: picked up at start"),
+    Column("engaged_at", Float, nullable=False),
+    Index("threads_busy", "busy"),
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("thread", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("key", String, nullable=False, unique=True, comment="team:channel:ts:kind"),
+    Column("event_id", String, unique=True, comment="Slack's; null for what has none"),
+    Column("ts", String, nullable=False, comment="Slack's order within the thread"),
+    Column("body", Text, nullable=False, comment="JSON; emptied once taken"),
+    Column("received_at", Float, nullable=False),
+    Column("taken_seq", Integer, comment="the journal position that holds it; null: waiting"),
+    Index("inbox_waiting", "thread", "taken_seq"),
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("thread", String, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("body", Text, nullable=False, comment="one entry as versioned JSON"),
+    Column("token", String, nullable=False, comment="who wrote it: tells a retry from a rival"),
+    Column("at", Float, nullable=False),
+    PrimaryKeyConstraint("thread", "seq"),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("key", String, primary_key=True, comment="also in the message's metadata"),
+    Column("thread", String, nullable=False),
+    Column("pieces", Text, nullable=False, comment="JSON list of the pieces in this message"),
+    Column("state", String, nullable=False, comment="trying | posted | given_up"),
+    Column("ts", String, comment="the message's, once known"),
+    Column("tried_at", Float, nullable=False),
+    Index("deliveries_thread", "thread"),
+)
+
+overheard = Table(
+    "overheard",
+    metadata,
+    Column("channel", String, nullable=False, comment="team:channel"),
+    Column("thread_ts", String, nullable=False),
+    Column("ts", String, nullable=False),
+    Column("at", Float, nullable=False),
+    PrimaryKeyConstraint("channel", "thread_ts", "ts"),
+    comment="replies in threads that are not the bot's (yet): no text, kept for two minutes",
+)

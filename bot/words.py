@@ -1,0 +1,373 @@
+"""Every sentence that people or models read, in one place: what happened, what to do."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bot.policy import Refusal, Verdict
+
+
+class _Decision(Protocol):
+    @property
+    def verdict(self) -> Verdict: ...
+    @property
+    def reason(self) -> str: ...
+
+
+def limit_steps(steps: int) -> str:
+    return (
+        f"I stopped after {steps} steps without reaching an answer. "
+        "Reply here to let me go on, perhaps with a smaller question."
+    )
+
+
+def limit_seconds(seconds: float) -> str:
+    return (
+        f"I stopped after {seconds:.0f} seconds of work without reaching an answer. "
+        "Reply here to let me go on."
+    )
+
+
+def limit_tokens(tokens: int) -> str:
+    return (
+        f"I stopped after using {tokens:,} tokens without reaching an answer. "
+        "Reply here to let me go on, or start a new thread for a fresh beginning."
+    )
+
+
+def interrupted_observation(tool: str) -> str:
+    return (
+        f"{tool} was started, then Treadle was interrupted. It may or may not have happened. "
+        "Check before you repeat it."
+    )
+
+
+def refused_observation(tool: str, decision: _Decision) -> str:
+    reason = decision.reason.rstrip(".")
+    if decision.verdict is Verdict.ASK:
+        return (
+            f"{tool} needs a person's approval ({reason}), and this release cannot ask for one "
+            "yet. It was not run. Go on without it or tell the user."
+        )
+    return f"{tool} is not allowed here ({reason}). It was not run. Go on without it."
+
+
+# The model's endpoint
+
+
+def model_unreachable(where: str) -> str:
+    return f"I could not reach the model at {where}. Check OPENAI_BASE_URL and the network."
+
+
+def model_timed_out(where: str) -> str:
+    return f"The model at {where} did not answer in time. Ask again in a moment."
+
+
+def model_key_refused(where: str) -> str:
+    return f"{where} refused the key. Put a valid OPENAI_API_KEY into .env and restart Treadle."
+
+
+def model_unknown(model: str, where: str) -> str:
+    return (
+        f"{where} does not know the model {model!r}. "
+        "Set OPENAI_MODEL (or [model] name) to one that it offers."
+    )
+
+
+def model_quota(where: str) -> str:
+    return f"The account at {where} has no credit left. Add credit there, then ask again."
+
+
+def model_busy(where: str) -> str:
+    return f"{where} is limiting requests and kept refusing. Ask again in a few minutes."
+
+
+def model_down(where: str, status: int) -> str:
+    return f"{where} has trouble (HTTP {status}) and kept failing. Ask again in a few minutes."
+
+
+def model_refused(where: str, status: int, said: str) -> str:
+    return f"{where} refused the request (HTTP {status}): {said}"
+
+
+def model_broken_reply(where: str, said: str) -> str:
+    return f"{where} sent a reply that I could not read ({said}). Ask again."
+
+
+def model_context_too_long() -> str:
+    return "This thread is longer than the model can read. Start a new thread with what matters."
+
+
+def model_cut_stream() -> str:
+    return "The model's reply broke off several times. Ask again in a moment."
+
+
+def model_cut_off() -> str:
+    return (
+        "The model reached its length limit in the middle of a reply, so I did nothing with it. "
+        "Ask for something smaller."
+    )
+
+
+def model_empty() -> str:
+    return "The model sent an empty reply. Ask again, perhaps in other words."
+
+
+def model_filtered() -> str:
+    return "The model's provider filtered this reply. Ask in other words."
+
+
+# The host and the database
+
+
+def home_not_writable(home: object, why: str) -> str:
+    return (
+        f"Treadle cannot write to its home {home} ({why}). "
+        "Make it writable or set TREADLE_HOME to a directory that is."
+    )
+
+
+def database_busy(home: object, holder: str) -> str:
+    who = holder or "another process"
+    return (
+        f"{home} is already in use by Treadle ({who}). Stop that one first, or give this one "
+        "another TREADLE_HOME."
+    )
+
+
+def database_unusable(path: object, why: str) -> str:
+    return f"The database {path} cannot be used ({why}). Restore it from a backup or move it away."
+
+
+def database_newer(found: str, known: str) -> str:
+    return (
+        f"The database was written by a newer release of Treadle (schema {found}; this one knows "
+        f"{known}). Run that release."
+    )
+
+
+def database_failed(why: str) -> str:
+    return f"The database did not take a write ({why}). Check the disk, then restart Treadle."
+
+
+def fenced(thread: str) -> str:
+    return f"Another runner has taken over the thread {thread}; this one stops."
+
+
+# In the thread
+
+BY_DELETING = "deleting the question"
+
+
+def message_too_old() -> str:
+    return (
+        "This message came more than six hours ago while I was away. Ask again if it still matters."
+    )
+
+
+def attached(name: str) -> str:
+    return f"[a file is attached: {name}; this release cannot read attachments]"
+
+
+def bug(error_id: str) -> str:
+    return f"Something broke on my side (error {error_id}). The operator finds it in the log."
+
+
+# Slack's Web API
+
+
+def slack_unreachable() -> str:
+    return "Slack cannot be reached. Check the network (or SLACK_API_URL)."
+
+
+def slack_no_answer(method: str) -> str:
+    return f"Slack did not answer {method}, so it may or may not have happened."
+
+
+def slack_refused(method: str, code: str, needed: str) -> str:
+    known = SLACK_CODES.get(code, "")
+    scope = f" (scope {needed})" if needed else ""
+    return f"Slack refused {method}: {code}{scope}. {known}".strip()
+
+
+SLACK_CODES = {
+    "missing_scope": "Reinstall the app from manifest.yml so that it gets every scope.",
+    "not_in_channel": "Invite the bot to the channel with /invite.",
+    "channel_not_found": "The channel is gone, or the bot was removed from it.",
+    "is_archived": "The channel is archived; unarchive it or ask elsewhere.",
+    "invalid_auth": "Copy the Bot User OAuth Token anew into SLACK_BOT_TOKEN.",
+    "token_revoked": "Reinstall the app and copy its new token into SLACK_BOT_TOKEN.",
+    "account_inactive": "Reinstall the app and copy its new token into SLACK_BOT_TOKEN.",
+    "not_allowed_token_type": "SLACK_BOT_TOKEN must be a bot token that begins with xoxb-.",
+}
+
+WORKING = "is working on it…"
+
+
+def person_unknown(user: str, why: str) -> str:
+    return (
+        f"I could not find out who {user} is ({why}), so I can't take orders from them. "
+        "Ask again in a minute."
+    )
+
+
+# How steps and endings read
+
+TOOL_NAMES = {
+    "read_file": "Read",
+    "write_file": "Write",
+    "edit_file": "Edit",
+    "list_dir": "List",
+    "search_files": "Search",
+    "run_command": "Run",
+    "calculate": "Calculate",
+    "wikipedia": "Look up",
+    "share_file": "Share",
+}
+
+
+def tool_name(name: str) -> str:
+    return TOOL_NAMES.get(name, name)
+
+
+def size(lines: int, characters: int) -> str:
+    return f"{lines:,} lines, {characters:,} characters"
+
+
+def empty_observation() -> str:
+    return "nothing"
+
+
+def cut_off() -> str:
+    return "_(The model reached its length limit here. Say “go on” for the rest.)_"
+
+
+def stopped(by: str) -> str:
+    return f"Stopped by {by}. Nothing is running any more; reply here to go on."
+
+
+def possibly_repeated() -> str:
+    return "(possibly repeated)"
+
+
+# Starting
+
+
+def token_refused(code: str) -> str:
+    known = SLACK_CODES.get(code, "Copy the Bot User OAuth Token anew into SLACK_BOT_TOKEN.")
+    return f"Slack refused SLACK_BOT_TOKEN ({code}). {known}"
+
+
+def not_a_bot_token() -> str:
+    return (
+        "SLACK_BOT_TOKEN belongs to a person, not to a bot. Copy the Bot User OAuth Token, which "
+        "begins with xoxb-."
+    )
+
+
+def app_token_refused(code: str) -> str:
+    return (
+        f"Slack refused SLACK_APP_TOKEN ({code}). Make an app-level token with the scope "
+        "connections:write (Basic Information, App-Level Tokens) and copy it: it begins with xapp-."
+    )
+
+
+def socket_mode_off() -> str:
+    return (
+        "Socket Mode is off for this app. Turn it on under Settings, Socket Mode, or remove "
+        "SLACK_APP_TOKEN and set SLACK_SIGNING_SECRET to use HTTP."
+    )
+
+
+def socket_retry(why: str, seconds: float) -> str:
+    return f"No connection to Slack ({why.rstrip('.')}); trying again in {seconds:.0f} s."
+
+
+def scopes_missing(scopes: tuple[str, ...]) -> str:
+    return (
+        f"The app was installed without {', '.join(scopes)}. Update it from manifest.yml and "
+        "reinstall it, or some things will not work."
+    )
+
+
+def clock_off(seconds: float) -> str:
+    way = "ahead of" if seconds > 0 else "behind"
+    return (
+        f"This machine's clock is {abs(seconds):.0f} s {way} Slack's. Set it right: from 5 minutes "
+        "on, Slack's signed requests are refused."
+    )
+
+
+# /treadle and App Home
+
+
+def command_help() -> str:
+    return (
+        "Mention me in a channel and I work in that thread: I show what I think, which tools I "
+        "use and what they return, then I answer. Reply in the thread to go on. In a direct "
+        "message no mention is needed.\n"
+        "`/treadle help` shows this."
+    )
+
+
+def command_unknown(word: str) -> str:
+    return f"`/treadle` does not know “{word}”. Try `/treadle help`."
+
+
+def home_intro() -> str:
+    return (
+        "Mention me in a channel, or write to me under Messages. I show each thought and each "
+        "tool's result in the thread, then I answer; reply there to go on."
+    )
+
+
+def home_tools() -> str:
+    return "What I can use"
+
+
+def home_model(model: str) -> str:
+    return f"Model: {model}"
+
+
+# The terminal
+
+
+def chat_greeting() -> str:
+    return "Write a message and press Enter; `exit` or Ctrl-D ends. Ctrl-C leaves at once."
+
+
+# Who may speak
+
+REFUSALS = {
+    Refusal.GUEST: "I don't take questions from guests here. Ask a member to ask for you.",
+    Refusal.EXTERNAL: "I don't take questions from other organisations. A member can ask for you.",
+    Refusal.BOT: "I don't answer bots. An admin can name this one under [access] bots.",
+    Refusal.CHANNEL: "I don't work in this channel. An admin can add it under [access] channels.",
+    Refusal.UNKNOWN_PERSON: "I could not tell who you are here, so I can't take your question.",
+}
+
+
+# What this release has and has not
+
+TOOLS_NOT_YET = ("run_command", "wikipedia", "share_file")
+
+
+def tool_not_yet(name: str) -> str:
+    return f"{name} is not part of this release."
+
+
+def cluster_not_yet() -> str:
+    return (
+        "TREADLE_DATABASE_URL names PostgreSQL, which this release cannot use yet. Remove it to "
+        "use the database under TREADLE_HOME."
+    )
+
+
+def workspace_unusable(root: object, why: str) -> str:
+    return f"The workspace directory {root} cannot be used: {why} Set TREADLE_WORKSPACE to another."
+
+
+def place_of(channel: str) -> str:
+    if channel.startswith("D"):
+        return "a direct message"
+    return "a Slack channel thread"

@@ -1,0 +1,126 @@
+"""A whole Treadle at work in a test: the Slack stand-in, a scripted model, the bot between them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from bot.config import Need, load_settings
+from bot.local_slack.options import Options
+from bot.local_slack.server import LocalSlack
+from bot.main import run_slack
+from tests.doubles.model_endpoint import ModelEndpoint, Script
+
+T = TypeVar("T")
+
+PLACE = "T0LOCAL-C0GENERAL"
+"""The workspace directory of #general."""
+
+
+@dataclass
+class Desk:
+    """What a scenario holds in its hands."""
+
+    slack: LocalSlack
+    model: ModelEndpoint
+    home: Path
+    environ: dict[str, str]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        options = self.slack.options
+        return {
+            "SLACK_BOT_TOKEN": options.bot_token,
+            "SLACK_APP_TOKEN": options.app_token,
+            "SLACK_API_URL": self.slack.api_url,
+            "OPENAI_BASE_URL": self.model.base_url,
+            "OPENAI_API_KEY": "sk-scenario-key-123",
+            "OPENAI_MODEL": "scripted",
+            **self.environ,
+            **more,
+        }
+
+    @asynccontextmanager
+    async def treadle(self, **more: str) -> AsyncIterator[asyncio.Task[None]]:
+        """Treadle itself, connected; closed in order at the end."""
+        settings = load_settings(self.environment(**more), self.home, need=Need.RUN)
+        stop, ready = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(
+            run_slack(settings, stop=stop, ready=lambda _: ready.set(), port=0)
+        )
+        waiter = asyncio.create_task(ready.wait())
+        await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        waiter.cancel()
+        if task.done():
+            task.result()
+        try:
+            yield task
+        finally:
+            stop.set()
+            await task
+
+    def config(self, toml: str) -> None:
+        """The operator's treadle.toml."""
+        (self.home / "treadle.toml").write_text(toml, "utf-8")
+
+    def workspace(self, place: str = PLACE) -> Path:
+        """The directory that the tools may touch in #general (or another place)."""
+        path = self.home / "workspace" / place
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def thread(self, channel: str, ts: str) -> list[str]:
+        """What a person reads in the thread, message by message."""
+        return [self.slack.visible_text(message) for message in self.slack.thread(channel, ts)]
+
+    async def replies(self, channel: str, ts: str, count: int) -> list[str]:
+        """The bot's first `count` replies, as soon as they are there."""
+
+        def there() -> list[str] | None:
+            found = self.bot_replies(channel, ts)
+            return found if len(found) >= count else None
+
+        return await self.until(there)
+
+    def bot_replies(self, channel: str, ts: str) -> list[str]:
+        messages = self.slack.thread(channel, ts)[1:]
+        return [self.slack.visible_text(m) for m in messages if m.get("bot_id")]
+
+    async def until(self, condition: Callable[[], T | None], timeout: float = 15.0) -> T:
+        """The condition's value as soon as it holds."""
+        return await self.slack.until(condition, timeout=timeout)
+
+    async def answered(self, channel: str, ts: str, covers: str) -> str:
+        """The text of the final message that covers the message `covers`."""
+
+        def final() -> str | None:
+            for message in self.slack.thread(channel, ts):
+                payload = (message.get("metadata") or {}).get("event_payload", {})
+                if covers in payload.get("covers", []):
+                    return self.slack.visible_text(message)
+            return None
+
+        return await self.until(final)
+
+
+@asynccontextmanager
+async def open_desk(
+    home: Path, script: Script = (), options: Options | None = None
+) -> AsyncIterator[Desk]:
+    """A desk with an empty home and workspace."""
+    slack = await LocalSlack.start(options or Options())
+    model = ModelEndpoint(script)
+    await model.start()
+    try:
+        yield Desk(slack, model, home, {})
+    finally:
+        await model.stop()
+        await slack.stop()
+
+
+def arguments(**values: object) -> str:
+    return json.dumps(values, ensure_ascii=False)

@@ -1,0 +1,153 @@
+"""The file tools: read, write, edit and list, all through the workspace's gate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tools.base import BadArguments, Canonical, NotAllowed, ToolContext, ToolOutput, tool
+from tools.content import size
+from tools.errors import NotFound
+from tools.listing import Entry, EntryKind
+from tools.matching import closest_line, line_numbers
+from tools.paths import directory_path, file_path, shown
+
+FilePath = Annotated[str, Canonical(file_path)]
+DirectoryPath = Annotated[str, Canonical(directory_path)]
+
+PAGE_CHARACTERS = 24_000
+"""Less than the cap of an observation, so that a page is never cut in its middle."""
+LIST_LIMIT = 500
+
+
+@tool()
+def read_file(
+    context: ToolContext, path: FilePath, start_line: int = 1, max_lines: int = 500
+) -> ToolOutput:
+    """Read a UTF-8 text file of the workspace. A long file comes in pages.
+
+    Args:
+        path: the file, relative to the workspace
+        start_line: the first line to read, counted from 1
+        max_lines: how many lines to read at most
+    """
+    if start_line < 1 or max_lines < 1:
+        raise BadArguments("read_file: start_line and max_lines must be 1 or more.")
+    text = context.workspace.read_text(path)
+    if not text:
+        return ToolOutput(f"({shown(path)} is empty)")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if start_line > len(lines):
+        raise BadArguments(
+            f"read_file: {shown(path)} has {len(lines)} lines; start_line {start_line} is beyond."
+        )
+    wanted = lines[start_line - 1 : start_line - 1 + max_lines]
+    page = _page(wanted)
+    last = start_line - 1 + len(page)
+    body = "\n".join(page)
+    if len(body) > PAGE_CHARACTERS:  # a single line may be longer than a page
+        body = body[:PAGE_CHARACTERS]
+        note = f"line {start_line} is too long: its first {PAGE_CHARACTERS:,} characters are shown"
+        return ToolOutput(f"{body}\n[{note}{_next(last, len(lines))}]")
+    if start_line == 1 and last == len(lines):
+        return ToolOutput(body)
+    return ToolOutput(
+        f"{body}\n[lines {start_line} to {last} of {len(lines)}{_next(last, len(lines))}]"
+    )
+
+
+def _page(lines: list[str]) -> list[str]:
+    """As many of the lines as a page holds; at least one."""
+    taken, used = 0, 0
+    for line in lines:
+        used += len(line) + 1
+        if taken and used > PAGE_CHARACTERS:
+            break
+        taken += 1
+    return lines[:taken]
+
+
+def _next(last: int, total: int) -> str:
+    return f"; go on with start_line={last + 1}" if last < total else ""
+
+
+@tool(aliases=("write_to_file",), changes=True)
+def write_file(context: ToolContext, path: FilePath, content: str) -> str:
+    """Store a whole text file in the workspace, replacing what was there.
+
+    Missing directories are made.
+
+    Args:
+        path: the file, relative to the workspace
+        content: the whole text of the file
+    """
+    is_new = context.workspace.write_text(path, content)
+    lines = content.count("\n") + (not content.endswith("\n") and content != "")
+    what = f"{lines} line{'s' if lines != 1 else ''}, {size(len(content.encode()))}"
+    return f"{'Created' if is_new else 'Replaced'} {shown(path)} ({what})."
+
+
+@tool(changes=True)
+def edit_file(context: ToolContext, path: FilePath, old: str, new: str) -> str:
+    """Replace one piece of text in a file of the workspace.
+
+    The piece must stand in the file exactly once.
+
+    Args:
+        path: the file, relative to the workspace
+        old: the text to replace, exactly as it stands in the file
+        new: the text to put there; empty to delete
+    """
+    if not old:
+        raise BadArguments("edit_file: old is empty; use write_file to write a whole file.")
+    if old == new:
+        raise BadArguments("edit_file: old and new are the same, so nothing would change.")
+    text = context.workspace.read_text(path)
+    if old not in text and "\r\n" in text:  # written with Windows line ends, quoted without them
+        old, new = _with_crlf(old), _with_crlf(new)
+    lines = line_numbers(text, old)
+    if not lines:
+        raise NotFound(f"edit_file: old does not stand in {shown(path)}. {closest_line(text, old)}")
+    if len(lines) > 1:
+        where = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
+        raise NotAllowed(
+            f"edit_file: old stands in {shown(path)} {len(lines)} times (lines {where}); "
+            "give more of the text around the one place."
+        )
+    context.workspace.write_text(path, text.replace(old, new, 1))
+    return f"Edited {shown(path)} at line {lines[0]}."
+
+
+def _with_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+@tool()
+def list_dir(context: ToolContext, path: DirectoryPath = ".") -> str:
+    """List a directory of the workspace: directories end with a slash, files show their size.
+
+    Args:
+        path: the directory, relative to the workspace
+    """
+    listing = context.workspace.list_directory(path, LIST_LIMIT)
+    lines = [_line(entry) for entry in listing.entries]
+    if not lines:
+        return f"({'the workspace' if path == '.' else shown(path)} is empty)"
+    if listing.more:
+        at_least = "" if listing.complete else "at least "
+        lines.append(f"[{at_least}{listing.more:,} more are not shown]")
+    return "\n".join(lines)
+
+
+def _line(entry: Entry) -> str:
+    name = shown(entry.name, 255)
+    match entry.kind:
+        case EntryKind.DIRECTORY:
+            return f"{name}/"
+        case EntryKind.LINK:
+            return f"{name} -> {shown(entry.target)} (link, not followed)"
+        case EntryKind.OTHER:
+            return f"{name} (not a regular file)"
+        case EntryKind.FILE:
+            return f"{name} ({size(entry.size)})"
