@@ -246,6 +246,10 @@ def stopped(by: str) -> str:
     return f"Stopped by {by}. Nothing is running any more; reply here to go on."
 
 
+def nothing_visible() -> str:
+    return "The model's answer holds nothing that can be shown. Ask again, perhaps in other words."
+
+
 def possibly_repeated() -> str:
     return "(possibly repeated)"
 
@@ -296,6 +300,36 @@ def clock_off(seconds: float) -> str:
         f"This machine's clock is {abs(seconds):.0f} s {way} Slack's. Set it right: from 5 minutes "
         "on, Slack's signed requests are refused."
     )
+
+
+def door_socket() -> str:
+    return "Socket Mode"
+
+
+def door_http(host: str, port: int) -> str:
+    return f"HTTP on {host}:{port}/slack/events"
+
+
+def ready(bot: str, team: str, model: str, door: str) -> str:
+    return (
+        f"Treadle is @{bot} in {team}, by {door}, with the model {model}. "
+        "Mention it in a channel; Ctrl-C stops."
+    )
+
+
+def demo_ready(address: str) -> str:
+    return f"The demo is at {address}\nOpen it in a browser; Ctrl-C stops."
+
+
+def banner_rehearsal() -> str:
+    return (
+        "Rehearsal model: it really uses the tools but understands only a few phrases. "
+        "Set OPENAI_API_KEY and restart for a real model."
+    )
+
+
+def banner_model(model: str) -> str:
+    return f"Model: {model}"
 
 
 # /treadle and App Home
@@ -371,3 +405,61 @@ def place_of(channel: str) -> str:
     if channel.startswith("D"):
         return "a direct message"
     return "a Slack channel thread"
+
+
+# treadle doctor
+
+
+def found_settings(name: str) -> str:
+    return f"{name}, the variables and .env are right."
+
+
+def found_database(home: object) -> str:
+    return f"the database under {home} can be used."
+
+
+def found_running(busy: str) -> str:
+    return f"{busy} That is fine while Treadle runs."
+
+
+def found_workspace(root: object) -> str:
+    return f"{root} is writable."
+
+
+def found_tools(missing: tuple[str, ...]) -> str:
+    return f"all of this release; not yet there: {', '.join(missing)}."
+
+
+def found_model(model: str) -> str:
+    return f"{model} answered."
+
+
+def found_slack(bot: str, team: str) -> str:
+    return f"the bot is @{bot} in {team}, with every scope of manifest.yml."
+
+
+def agent_off(code: str) -> str:
+    return (
+        f"the app is not declared as an agent ({code}), so no status is shown; a reaction is used "
+        "instead. Update the app from manifest.yml to get it."
+    )
+
+
+def found_agent() -> str:
+    return "the status line can be shown."
+
+
+def found_socket() -> str:
+    return "Slack gives out an address."
+
+
+def no_event(bot: str, seconds: int) -> str:
+    return (
+        f"no mention of @{bot} arrived within {seconds} s. If you sent one: check under Event "
+        "Subscriptions that events are on and app_mention and message.channels are subscribed "
+        "(manifest.yml has all of them), and that the bot is in the channel (/invite)."
+    )
+
+
+def found_events() -> str:
+    return "a mention arrived."

@@ -74,7 +74,7 @@ class Courier:
         self._held: list[Json] = []
         self.pending: dict[int, Json] = {}
         self.records: deque[Delivered] = deque(maxlen=_KEPT_RECORDS)
-        self.lost: list[Json] = []
+        self.lost: deque[Json] = deque(maxlen=_KEPT_RECORDS)
         self._next = 0
 
     def event(self, payload: Json) -> None:

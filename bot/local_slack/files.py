@@ -3,6 +3,7 @@
 import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from bot.local_slack.host import Host
 from bot.local_slack.options import TEAM_ID
@@ -85,8 +86,8 @@ class Files:
             "mode": "hosted",
             "is_external": False,
             "is_public": True,
-            "url_private": f"{address}/{name}",
-            "url_private_download": f"{address}/download/{name}",
-            "permalink": f"{self._host.base_url}/files/{user}/{file_id}/{name}",
+            "url_private": f"{address}/{quote(name, safe='')}",
+            "url_private_download": f"{address}/download/{quote(name, safe='')}",
+            "permalink": f"{self._host.base_url}/files/{user}/{file_id}/{quote(name, safe='')}",
             "file_access": "visible",
         }

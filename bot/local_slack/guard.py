@@ -37,8 +37,9 @@ class Guard:
 
     def own(self, request: web.Request) -> bool:
         """Whether Host names this server and Origin, if sent, is this server's page."""
-        host = request.headers.get("Host", "").lower()
+        hosts = request.headers.getall("Host", [])
         origins = request.headers.getall("Origin", [])
+        host = hosts[0].lower() if len(hosts) == 1 else ""
         return host in self._hosts and all(origin.lower() == f"http://{host}" for origin in origins)
 
     def knows_token(self, request: web.Request) -> bool:

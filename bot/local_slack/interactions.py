@@ -92,13 +92,15 @@ def action(world: World, block: Json, element: Json, value: object, selected: ob
 def state_of(element: Json, given: object) -> Json:
     """An input's state as in ``view.state.values``, from a plain value or from Slack's form."""
     kind = element["type"]
-    if isinstance(given, dict) and "value" not in given.keys() - {"text"} and "type" in given:
+    if isinstance(given, dict) and given.get("type") == kind:
         return given
     key = _SELECTED.get(kind, "value")
     if key == "selected_option" and not isinstance(given, dict) and given is not None:
         given = _option(element, given)
     elif key == "selected_options" and isinstance(given, list):
         given = [one if isinstance(one, dict) else _option(element, one) for one in given]
+    if key == "value" and given == "":
+        given = None  # what Slack sends for a field that was left empty
     return {"type": kind, key: given}
 
 

@@ -3,12 +3,16 @@
 import hashlib
 import json
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from bot.local_slack.host import Change, Host
 from bot.local_slack.options import APP_ID, BOT_ID, TEAM_ID
 from bot.local_slack.shapes import Json, Refusal
 
 RESPONSE_USES = 5
+_KEPT = 10_000
+
+V = TypeVar("V")
 MODAL_STACK = 3
 
 
@@ -58,12 +62,14 @@ class Views:
         """A new ``trigger_id`` for what this person just did."""
         trigger_id = f"{self._host.new_id('')}.{self._host.new_id('')}"
         self._triggers[trigger_id] = Trigger(user, self._host.clock.now(), view_id)
+        _forget_oldest(self._triggers)
         return trigger_id
 
     def address(self, made_for: ResponseAddress) -> str:
         """A new ``response_url``."""
         token = self._host.new_id("R")
         self.addresses[token] = made_for
+        _forget_oldest(self.addresses)
         return f"{self._host.base_url}/response/{token}"
 
     def use_address(self, token: str) -> ResponseAddress:
@@ -179,6 +185,12 @@ class Views:
             "hash": f"{int(self._host.clock.now())}.{digest}",
             "blocks": with_ids(view["blocks"], self._host),
         }
+
+
+def _forget_oldest(kept: dict[str, V]) -> None:
+    """Bound what benchmarks with many clicks would let grow; the oldest are long expired."""
+    while len(kept) > _KEPT:
+        del kept[next(iter(kept))]
 
 
 def with_ids(blocks: list[Json], host: Host) -> list[Json]:

@@ -156,10 +156,24 @@ class World:
         return visible_text(message, self.names())
 
     def page_message(self, channel_id: str, message: Json) -> Json:
-        """The message as the page gets it: with ``streaming`` while a stream is open."""
+        """The message as the page gets it.
+
+        ``streaming`` marks an open stream; addresses of files carry the page token, because a
+        link sends no header.
+        """
+        shown = message
         if self.streams.is_open(channel_id, str(message["ts"])):
-            return {**message, "streaming": True}
-        return message
+            shown = {**shown, "streaming": True}
+        if message.get("files"):
+            shown = {**shown, "files": [self._page_file(file) for file in message["files"]]}
+        return shown
+
+    def _page_file(self, file: Json) -> Json:
+        addresses = {
+            key: f"{file[key]}?token={self.options.page_token}"
+            for key in ("url_private", "url_private_download")
+        }
+        return {**file, **addresses}
 
     def new_id(self, prefix: str) -> str:
         """An id that nothing else has, also across restarts."""

@@ -17,6 +17,14 @@ from bot.storage.inbox import Item
 
 log = logging.getLogger(__name__)
 
+
+def _bolt_log() -> logging.Logger:
+    """Bolt's log without its remarks on how the app is built."""
+    bolt = logging.getLogger("bot.slack.bolt")
+    bolt.setLevel(logging.ERROR)
+    return bolt
+
+
 ANYTHING = re.compile(r".*", re.S)
 
 
@@ -53,7 +61,7 @@ def build_app(
         attaching_function_token_enabled=False,
         attaching_conversation_kwargs_enabled=False,
         ssl_check_enabled=False,
-        logger=logging.getLogger("bot.slack.bolt"),
+        logger=_bolt_log(),
     )
     me = Self(identity.user_id, identity.bot_id)
 

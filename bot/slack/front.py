@@ -22,7 +22,7 @@ from bot.slack.signs import Signs
 from bot.slack.sockets import Sockets
 from bot.slack.threads import SlackThreads
 from bot.slack.view import SlackOutlet
-from bot.slack.web import web_client
+from bot.slack.web import close_client, web_client
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Item
 
@@ -78,7 +78,7 @@ class SlackFront:
         try:
             return cls(wiring, client, await identify(client))
         except BaseException:
-            await _close_session(client)
+            await close_client(client)
             raise
 
     async def listen(self, store: Callable[[Item], Awaitable[None]]) -> None:
@@ -101,7 +101,7 @@ class SlackFront:
 
     async def close(self) -> None:
         await self._home.close()
-        await _close_session(self._client)
+        await close_client(self._client)
 
 
 async def _serve(app: AsyncApp, host: str, port: int) -> web.AppRunner:
@@ -109,8 +109,3 @@ async def _serve(app: AsyncApp, host: str, port: int) -> web.AppRunner:
     await runner.setup()
     await web.TCPSite(runner, host, port).start()
     return runner
-
-
-async def _close_session(client: AsyncWebClient) -> None:
-    if client.session is not None:
-        await client.session.close()

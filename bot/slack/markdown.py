@@ -41,7 +41,8 @@ def to_messages(markdown: str, limit: int = MESSAGE_LIMIT) -> tuple[RenderedMess
     """The messages that show `markdown`, in order; none if it holds nothing visible.
 
     `limit` is the most visible characters (UTF-16 units) of one message; below 200 it counts as
-    200. A message has at most 50 blocks and 24,000 characters of JSON. Never raises.
+    200. A message has at most 50 blocks, and its JSON three times `limit` (or
+    4,000) characters: after `msg_blocks_too_long`, half the limit helps. Never raises.
     """
     return tuple(_message(pieces) for pieces in split(_pieces(inert(markdown)), limit))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from bot.slack.blocks import Block, Element, Json, rich_text
-from bot.slack.markdown_pieces import Kind, Piece, Span
+from bot.slack.markdown_pieces import Kind, Piece, Span, together
 
 
 def blocks_of(pieces: Sequence[Piece]) -> tuple[Block, ...]:
@@ -25,21 +25,12 @@ def _elements(pieces: Sequence[Piece]) -> list[Element]:
     start = 0
     while start < len(pieces):
         end = start + 1
-        while end < len(pieces) and _together(pieces[end - 1], pieces[end]):
+        while end < len(pieces) and together(pieces[end - 1], pieces[end]):
             end += 1
         before = pieces[start - 1].kind if start else None
         elements.append(_element(pieces[start:end], before))
         start = end
     return elements
-
-
-def _together(left: Piece, right: Piece) -> bool:
-    """If two neighbours share one element."""
-    if left.kind is not right.kind or left.kind is Kind.CODE:
-        return False
-    same = (left.indent, left.quoted, left.group) == (right.indent, right.quoted, right.group)
-    step = right.number - left.number
-    return same and (left.kind is not Kind.ITEM or (step == 1 if left.number else not step))
 
 
 def _element(pieces: Sequence[Piece], before: Kind | None) -> Element:

@@ -51,6 +51,15 @@ class Piece:
         return "".join([span.text for span in self.spans])
 
 
+def together(left: Piece, right: Piece) -> bool:
+    """If two neighbours share one element of a block."""
+    if left.kind is not right.kind or left.kind is Kind.CODE:
+        return False
+    same = (left.indent, left.quoted, left.group) == (right.indent, right.quoted, right.group)
+    step = right.number - left.number
+    return same and (left.kind is not Kind.ITEM or (step == 1 if left.number else not step))
+
+
 def plain_pieces(text: str) -> list[Piece]:
     """The text as it is: one piece per paragraph, lines kept, nothing interpreted."""
     paragraphs = (part.rstrip() for part in re.split(r"(?:\A|\n)(?:[ \t]*\n)+", text))

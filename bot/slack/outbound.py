@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
-from bot.slack.blocks import plain, section
+from bot.slack.blocks import escape, plain, section, visible_text
 from bot.slack.markdown import RenderedMessage
 from bot.slack.pacing import Pacer
 from bot.slack.threads import EVENT_TYPE, SlackThreads
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 LOOK_UP_SECONDS = 10.0
 """A post whose outcome is unknown is looked for in the thread no sooner than this."""
+PLAIN_LIMIT = 3000
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -122,13 +123,15 @@ class ThreadPosts:
                 await asyncio.sleep(wait)
                 wait = min(30.0, wait * 2)
             except DeliveryRefused as error:
-                simpler = _simpler(post) if error.code in TOO_MUCH else None
-                if simpler is None:
+                simpler = _as_text(post) if error.code in TOO_MUCH else []
+                if not simpler:
                     log.error("%s was not delivered: %s", key, error)
                     await self._out.deliveries.end(key, State.GIVEN_UP)
                     return
                 log.warning("%s: %s It is sent as plain text.", key, error)
-                post = simpler
+                for part in simpler[:-1]:
+                    await self._post_message(f"{key}~", part)
+                post = simpler[-1]
             else:
                 self._on_posted()
                 await self._out.deliveries.end(key, State.POSTED, ts)
@@ -161,11 +164,13 @@ class ThreadPosts:
         return value
 
 
-def _simpler(post: Post) -> Post | None:
-    """The same as plain text, once."""
+def _as_text(post: Post) -> list[Post]:
+    """The same as plain text in short messages; none if it is plain text already."""
     if not post.message.blocks:
-        return None
-    return replace(post, message=replace(post.message, blocks=()))
+        return []
+    text = visible_text(post.message.blocks)
+    parts = [text[start : start + PLAIN_LIMIT] for start in range(0, len(text), PLAIN_LIMIT)]
+    return [replace(post, message=RenderedMessage(escape(part), ())) for part in parts]
 
 
 def _marked(post: Post) -> Post:

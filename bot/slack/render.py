@@ -91,7 +91,8 @@ def final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage,
             reply = entries[seq - 1]
             assert isinstance(reply, ModelReply)
             answer = reply.answer or ""
-            return to_messages(f"{answer}\n\n{words.cut_off()}" if reply.cut_off else answer)
+            shown = to_messages(f"{answer}\n\n{words.cut_off()}" if reply.cut_off else answer)
+            return shown or (_notice(words.nothing_visible()),)
         case Stopped(by=by):
             return to_messages(words.stopped(by))
         case Failed(text=text) | Refused(text=text):

@@ -22,7 +22,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import ConfigError, DeliveryError, DeliveryRefused
-from bot.slack.web import RateLimited, call
+from bot.slack.web import RateLimited, call, close_client, web_client
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class Sockets:
             connection = _Connection(self._web, self._app_token)
             connection.socket_mode_request_listeners.append(self._handle)
             try:
-                await connection.open(await self._address())
+                await connection.open(await new_address(self._app_token, self._web.base_url))
             except asyncio.CancelledError:
                 await _close(connection)
                 raise
@@ -143,13 +143,6 @@ class Sockets:
             else:
                 return connection
 
-    async def _address(self) -> str:
-        token = AsyncWebClient(
-            token=self._app_token, base_url=self._web.base_url, retry_handlers=[], timeout=20
-        )
-        answer = await call(token, "apps.connections.open", {})
-        return str(answer.get("url", ""))
-
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Run the listeners; without their success there is no acknowledgement."""
         response = await run_async_bolt_app(self._app, request)
@@ -157,6 +150,16 @@ class Sockets:
             await send_async_response(client, request, response, 0.0)
         except (aiohttp.ClientError, ConnectionError) as error:
             log.info("an acknowledgement was not sent, Slack will repeat the event: %s", error)
+
+
+async def new_address(app_token: str, api_url: str | None) -> str:
+    """A single-use address. Raises DeliveryError."""
+    client = web_client(app_token, api_url)
+    try:
+        answer = await call(client, "apps.connections.open", {})
+    finally:
+        await close_client(client)
+    return str(answer.get("url", ""))
 
 
 async def _close(connection: _Connection) -> None:

@@ -16,20 +16,24 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bot.slack.blocks import units
-from bot.slack.markdown_pieces import Kind, Piece, Span
+from bot.slack.markdown_pieces import Kind, Piece, Span, together
 
-MAX_JSON = 24_000
-"""Characters of one message's blocks as JSON. Slack documents no number; with much more than
-11,000 characters of text in blocks it answers `msg_blocks_too_long`."""
+JSON_SHARE = 3
+"""Characters of a message's JSON for each visible one. Slack documents no number; it has answered
+`msg_blocks_too_long` to some 11,300 characters of text, and counts more than the text. Whoever
+meets that answer renders again with half the limit."""
 MAX_BLOCKS = 50
 """Blocks of one message (docs: reference/block-kit/blocks)."""
 MIN_LIMIT = 200
 """Smallest limit of characters that splitting works with."""
 
 _SENTENCE = re.compile(r"[.!?][\"'”’)\]]*(?=\s)|[。！？…；][\"”’」』）]*")
-_PIECE_JSON = 130
-_ELEMENT_JSON = 45
-_STYLE_JSON = 16
+# Characters that json.dumps writes around texts, rounded up.
+_BLOCK_JSON = 50
+_LIST_JSON, _ITEM_JSON = 120, 55
+_BOX_JSON, _GAP_JSON = 100, 36
+_LEAF_JSON, _STYLE_JSON, _LINK_JSON = 30, 16, 14
+_MIN_JSON = 4000  # room for a link with the longest address
 
 
 class Room(NamedTuple):
@@ -46,8 +50,12 @@ class Room(NamedTuple):
 
 
 def split(pieces: Sequence[Piece], limit: int) -> list[list[Piece]]:
-    """The pieces by message: at most `limit` visible characters and MAX_JSON of JSON each."""
-    packer = _Packer(Room(max(limit, MIN_LIMIT), MAX_JSON))
+    """The pieces by message: at most `limit` visible characters and JSON_SHARE times that of JSON.
+
+    A limit below MIN_LIMIT counts as MIN_LIMIT.
+    """
+    limit = max(limit, MIN_LIMIT)
+    packer = _Packer(Room(limit, max(JSON_SHARE * limit, _MIN_JSON) - _BLOCK_JSON))
     for piece in pieces:
         packer.add(piece)
     return packer.finished()
@@ -66,15 +74,18 @@ class _Packer:
             return
         size = _size(piece)
         if self._full.holds(size):
-            if not self._left.holds(size):
+            if not self._left.holds(self._size_here(piece)):
                 self._next(size)
-            self._append(piece, size)
+            self._append(piece, self._size_here(piece))
             return
         first = self._left if self._left.units * 4 >= self._full.units else None
         for number, part in enumerate(_parts(piece, first, self._full)):
             if number or first is None or not self._left.holds(_size(part)):
                 self._next()
             self._append(part, _size(part))
+
+    def _size_here(self, piece: Piece) -> Room:
+        return _size(piece, self._now[-1] if self._now else None)
 
     def finished(self) -> list[list[Piece]]:
         self._next()
@@ -84,7 +95,7 @@ class _Packer:
         if self._blocks > MAX_BLOCKS - 3:
             self._next()
         elif self._now and self._now[-1].kind is not Kind.RULE:
-            self._append(piece, Room(0, _ELEMENT_JSON))
+            self._append(piece, Room(0, 2 * _BLOCK_JSON))
             self._blocks += 1
 
     def _append(self, piece: Piece, size: Room) -> None:
@@ -112,24 +123,27 @@ class _Packer:
             self._append(piece, size)
 
 
-def _size(piece: Piece) -> Room:
-    around = _around(piece)
+def _size(piece: Piece, previous: Piece | None = None) -> Room:
+    around = _around(piece, previous)
     return Room(
         around.units + sum(units(span.text) + len(span.url) for span in piece.spans),
         around.json + sum(_json(span) for span in piece.spans),
     )
 
 
-def _around(piece: Piece) -> Room:
-    # A list mark is at most "999. " behind two spaces a level; blank lines take up to two.
-    mark = 2 * piece.indent + 6 if piece.kind is Kind.ITEM else 3
-    return Room(mark, _PIECE_JSON)
+def _around(piece: Piece, previous: Piece | None = None) -> Room:
+    """What stands around the piece's spans: list marks, blank lines and the JSON of elements."""
+    shared = previous is not None and together(previous, piece)
+    if piece.kind is Kind.ITEM:
+        # A mark is at most "999. " behind two spaces a level.
+        return Room(2 * piece.indent + 6, _ITEM_JSON + (0 if shared else _LIST_JSON))
+    return Room(3, _GAP_JSON if shared else _BOX_JSON)
 
 
 def _json(span: Span) -> int:
-    escaped = sum(map(span.text.count, '"\\\n\t'))
-    look = _ELEMENT_JSON + _STYLE_JSON * len(span.style) + 2 * len(span.url)
-    return look + len(span.text) + escaped
+    look = _LEAF_JSON + (_STYLE_JSON * (1 + len(span.style)) if span.style else 0)
+    link = _LINK_JSON + len(span.url) if span.url else 0
+    return look + link + len(span.text) + sum(map(span.text.count, '"\\\n\t'))
 
 
 def _parts(piece: Piece, first: Room | None, full: Room) -> Iterator[Piece]:

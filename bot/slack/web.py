@@ -47,6 +47,12 @@ def web_client(token: str, api_url: str | None) -> AsyncWebClient:
     )
 
 
+async def close_client(client: AsyncWebClient) -> None:
+    """Close what `web_client` opened."""
+    if client.session is not None:
+        await client.session.close()
+
+
 async def call(client: AsyncWebClient, method: str, arguments: Mapping[str, object]) -> Answer:
     """Call `method` by POST with JSON and return Slack's answer.
 

@@ -253,5 +253,7 @@ async def test_the_page_comes_back_by_itself_when_the_server_was_away(
         await expect(page.locator("#link")).to_be_hidden()
         await second.person("bob").say("#general", "and live again")
         await expect(messages(page).last).to_contain_text("and live again")
+    async with LocalSlack(Options(port=port)):
+        await expect(page.locator("#link")).to_contain_text("This address is not valid any more")
         await page.close()
     assert crashes == []

@@ -276,3 +276,13 @@ async def test_stop_reaches_the_bot_and_the_page_says_whether_it_is_connected(
         json={"channel_id": "C0GENERAL", "thread_ts": ts, "status": "active"},
     )
     await expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+async def test_a_file_can_be_downloaded(window: OpenWindow, slack: LocalSlack) -> None:
+    page = await window()
+    await slack.person("bob").say("#general", "the list", files=[("list.txt", b"one\ntwo\n")])
+    async with page.expect_download() as started:
+        await page.get_by_role("link", name="list.txt").click()
+    download = await started.value
+    assert download.suggested_filename == "list.txt"
+    assert (await download.path()).read_bytes() == b"one\ntwo\n"

@@ -295,6 +295,17 @@ async def test_faults_and_the_log_serve_benchmarks_in_other_processes(
     assert slack.options.bot_token not in str(log)
 
 
+async def test_the_page_gets_file_addresses_that_work_in_a_link(
+    slack: LocalSlack, page: aiohttp.ClientSession, stranger: aiohttp.ClientSession
+) -> None:
+    await slack.person("alice").say("#ops", "file", files=[("a b?.txt", b"words")])
+    state = await (await page.get("/control/state", params={"user": "U0BOB"})).json()
+    url = state["messages"]["C0OPS"][0]["files"][0]["url_private_download"]
+    response = await stranger.get(url.removeprefix(slack.base_url))
+    assert await response.read() == b"words"
+    assert slack.options.page_token not in str(slack.messages("#ops"))
+
+
 async def test_live_pages_are_told_what_concerns_them(
     slack: LocalSlack, page: aiohttp.ClientSession
 ) -> None:

@@ -1,6 +1,8 @@
 """The stand-in's Web API, through slack_sdk's own client."""
 
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -382,3 +384,10 @@ async def test_every_call_is_logged_with_its_outcome(
     assert (first.ok, first.args["text"], first.status) == (True, "hi", 200)
     assert (second.ok, second.error) == (False, "channel_not_found")
     assert slack.log.total == 2
+
+
+def test_the_contract_page_names_every_method(slack: LocalSlack) -> None:
+    """docs/slack-contract.md lists what can be called, and nothing that cannot."""
+    page = Path(__file__).parents[2] / "docs" / "slack-contract.md"
+    section = page.read_text(encoding="utf-8").split("## Methods")[1].split("##")[0]
+    assert set(re.findall(r"`([a-z]+\.[A-Za-z.]+)`", section)) == slack.api.names

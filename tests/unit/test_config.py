@@ -294,7 +294,7 @@ def test_the_example_file_is_complete_and_valid_with_everything_switched_on(tmp_
 
 
 def test_the_example_of_dotenv_is_complete_and_valid_as_it_is(tmp_path: Path) -> None:
-    from bot.settings_environment import VARIABLES
+    from bot.config.environment import VARIABLES
 
     example = (Path(__file__).parents[2] / ".env.example").read_text()
     (tmp_path / ".env").write_text(example)

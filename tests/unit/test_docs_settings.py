@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from bot.settings_environment import OTHER_NAME, Environment
-from bot.settings_model import File
-from bot.settings_problems import section_of, toml
+from bot.config.environment import OTHER_NAME, Environment
+from bot.config.model import File
+from bot.config.problems import section_of, toml
 
 TEXT = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
 ROWS = [

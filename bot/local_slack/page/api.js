@@ -2,7 +2,8 @@
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 4000;
-const SILENT = "The demo server does not answer; look whether it still runs, this page reconnects by itself.";
+const SILENT =
+  "The demo server does not answer; look whether it still runs, this page reconnects by itself.";
 
 async function answerOf(response) {
   let body = null;
@@ -12,7 +13,8 @@ async function answerOf(response) {
     body = null;
   }
   if (response.ok && body && body.ok !== false) return body;
-  if (response.status === 403) throw new Error("This address is not valid any more; open the one that the demo printed last.");
+  if (response.status === 403)
+    throw new Error("This address is not valid any more; open the one that the demo printed last.");
   throw new Error(body?.error ?? `The demo server answered ${response.status}.`);
 }
 
@@ -26,7 +28,10 @@ export class Api {
   async #send(path, options) {
     let response;
     try {
-      response = await fetch(path, { ...options, headers: { "X-Page-Token": this.token, "Content-Type": "application/json" } });
+      response = await fetch(path, {
+        ...options,
+        headers: { "X-Page-Token": this.token, "Content-Type": "application/json" },
+      });
     } catch {
       throw new Error(SILENT);
     }
@@ -40,7 +45,10 @@ export class Api {
 
   /** One action of this person. */
   post(action, body = {}) {
-    return this.#send(`/control/${action}`, { method: "POST", body: JSON.stringify({ user: this.user, ...body }) });
+    return this.#send(`/control/${action}`, {
+      method: "POST",
+      body: JSON.stringify({ user: this.user, ...body }),
+    });
   }
 
   /** The address of the live connection. */
@@ -112,7 +120,8 @@ export class Live {
     this.#socket = null;
     if (this.#closed) return;
     this.handlers.onLink("down");
-    if (!opened) await this.api.snapshot().catch((error) => this.handlers.onLink("down", error.message));
+    if (!opened)
+      await this.api.snapshot().catch((error) => this.handlers.onLink("down", error.message));
     if (this.#closed || this.#socket) return;
     this.#timer = setTimeout(() => this.#connect(), this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);

@@ -58,7 +58,9 @@ class App {
   #settle() {
     if (this.route.home || this.store.channels.has(this.route.channel)) return;
     const wasDirect = this.route.channel?.startsWith("D");
-    const rooms = [...this.store.channels.values()].sort((left, right) => (left.kind === "im") - (right.kind === "im"));
+    const rooms = [...this.store.channels.values()].sort(
+      (left, right) => (left.kind === "im") - (right.kind === "im"),
+    );
     const place = (wasDirect && this.store.direct()) || rooms[0];
     this.go({ channel: place?.id ?? null, thread: null, home: false }, { replace: true });
   }
@@ -90,7 +92,11 @@ class App {
     const before = this.route;
     this.route = { ...before, ...change };
     writeRoute(this.route, options);
-    if (this.store.loaded && (before.home !== this.route.home || before.channel !== this.route.channel)) this.#announce();
+    if (
+      this.store.loaded &&
+      (before.home !== this.route.home || before.channel !== this.route.channel)
+    )
+      this.#announce();
     this.store.changed();
   }
 
@@ -174,7 +180,13 @@ class App {
     const { store, route } = this;
     const down = store.link === "down";
     byId("link").hidden = !down;
-    paint(byId("link"), `${store.problem}`, () => store.problem ?? "The connection to the demo server is gone; this page reconnects by itself.");
+    paint(
+      byId("link"),
+      `${store.problem}`,
+      () =>
+        store.problem ??
+        "The connection to the demo server is gone; this page reconnects by itself.",
+    );
     byId("app").hidden = !store.loaded;
     if (!store.loaded) return;
     if (!document.hidden && !route.home) {
@@ -192,7 +204,9 @@ class App {
   #title() {
     const { store, route } = this;
     const place = route.home ? "Treadle" : (store.channels.get(route.channel)?.name ?? "");
-    const waiting = [...store.channels.values()].filter((channel) => this.unread.channel(channel).unread).length;
+    const waiting = [...store.channels.values()].filter(
+      (channel) => this.unread.channel(channel).unread,
+    ).length;
     document.title = `${waiting ? `(${waiting}) ` : ""}${place} – ${store.me.real_name} – ${store.team.name}`;
   }
 }

@@ -11,11 +11,19 @@ import { richText } from "./richtext.js";
 function imageAddress(image, title) {
   const address = image?.image_url ?? image?.slack_file?.url ?? "";
   const alt = image?.alt_text ? `${image.alt_text}: ` : "";
-  return el("div", { class: "image-address" }, title, icon("file", "icon small"), el("span", { text: `${alt}${address}` }));
+  return el(
+    "div",
+    { class: "image-address" },
+    title,
+    icon("file", "icon small"),
+    el("span", { text: `${alt}${address}` }),
+  );
 }
 
 function section(block, ctx) {
-  const fields = (block.fields ?? []).map((field) => el("div", { class: "field" }, textObject(field, ctx)));
+  const fields = (block.fields ?? []).map((field) =>
+    el("div", { class: "field" }, textObject(field, ctx)),
+  );
   const body = el("div", { class: "section-body" }, textObject(block.text, ctx));
   if (fields.length) body.append(el("div", { class: "fields" }, fields));
   if (!block.accessory) return body;
@@ -30,7 +38,9 @@ function context(block, ctx) {
 }
 
 function actions(block, ctx) {
-  const elements = (block.elements ?? []).map((element) => interactive(element, block.block_id, ctx));
+  const elements = (block.elements ?? []).map((element) =>
+    interactive(element, block.block_id, ctx),
+  );
   return el("div", { class: "actions", role: "group" }, elements);
 }
 
@@ -44,7 +54,8 @@ function table(block, ctx) {
   const rows = (block.rows ?? []).map((row, index) => {
     const cells = row.map((value, column) => {
       const node = el(index === 0 ? "th" : "td", {}, cell(value, ctx));
-      node.style.textAlign = { center: "center", right: "right" }[settings[column]?.align] ?? "left";
+      node.style.textAlign =
+        { center: "center", right: "right" }[settings[column]?.align] ?? "left";
       return node;
     });
     return el("tr", {}, cells);
@@ -53,33 +64,68 @@ function table(block, ctx) {
   return el("div", { class: "table-frame", tabindex: "0" }, body);
 }
 
-const TASK_WORDS = { pending: "Waiting", in_progress: "Running", complete: "Done", error: "Failed" };
+const TASK_WORDS = {
+  pending: "Waiting",
+  in_progress: "Running",
+  complete: "Done",
+  error: "Failed",
+};
 
 function taskMark(status) {
-  const inner = { complete: icon("check", "icon small"), error: icon("close", "icon small") }[status] ?? null;
+  const inner =
+    { complete: icon("check", "icon small"), error: icon("close", "icon small") }[status] ?? null;
   const label = TASK_WORDS[status] ?? String(status ?? "");
-  return el("span", { class: "task-mark", "data-status": status, role: "img", "aria-label": label, title: label }, inner);
+  return el(
+    "span",
+    { class: "task-mark", "data-status": status, role: "img", "aria-label": label, title: label },
+    inner,
+  );
 }
 
 function taskCard(block, ctx) {
-  const detail = ["details", "output"].filter((name) => block[name]).map((name) => {
-    const value = block[name];
-    return el("div", { class: `task-${name}` }, typeof value === "string" ? mrkdwn(value, ctx) : richText(value, ctx));
-  });
-  const sources = (block.sources ?? []).map((source) => link(source.url ?? "", source.text ?? source.url ?? ""));
+  const detail = ["details", "output"]
+    .filter((name) => block[name])
+    .map((name) => {
+      const value = block[name];
+      return el(
+        "div",
+        { class: `task-${name}` },
+        typeof value === "string" ? mrkdwn(value, ctx) : richText(value, ctx),
+      );
+    });
+  const sources = (block.sources ?? []).map((source) =>
+    link(source.url ?? "", source.text ?? source.url ?? ""),
+  );
   if (sources.length) detail.push(el("div", { class: "task-sources" }, sources));
   const title = el("span", { class: "task-title", text: block.title ?? "" });
-  return el("div", { class: "task-card" }, el("div", { class: "task-head" }, taskMark(block.status), title), detail);
+  return el(
+    "div",
+    { class: "task-card" },
+    el("div", { class: "task-head" }, taskMark(block.status), title),
+    detail,
+  );
 }
 
 function plan(block, ctx) {
   const title = el("div", { class: "plan-title", text: block.title ?? "" });
-  return el("div", { class: "plan" }, title, (block.tasks ?? []).map((task) => taskCard(task, ctx)));
+  return el(
+    "div",
+    { class: "plan" },
+    title,
+    (block.tasks ?? []).map((task) => taskCard(task, ctx)),
+  );
 }
 
 function alertBlock(block, ctx) {
-  const level = ["info", "warning", "error", "success"].includes(block.level) ? block.level : "default";
-  return el("div", { class: "alert", "data-level": level }, icon("info"), textObject(block.text, ctx));
+  const level = ["info", "warning", "error", "success"].includes(block.level)
+    ? block.level
+    : "default";
+  return el(
+    "div",
+    { class: "alert", "data-level": level },
+    icon("info"),
+    textObject(block.text, ctx),
+  );
 }
 
 function card(block, ctx) {
@@ -96,9 +142,12 @@ function card(block, ctx) {
 }
 
 function container(block, ctx) {
-  const title = block.rich_text_title ? richText(block.rich_text_title, ctx) : textObject(block.title, ctx);
+  const title = block.rich_text_title
+    ? richText(block.rich_text_title, ctx)
+    : textObject(block.title, ctx);
   const children = (block.child_blocks ?? []).map((child) => renderBlock(child, ctx));
-  if (!block.is_collapsible) return el("div", { class: "card" }, el("div", { class: "card-title" }, title), children);
+  if (!block.is_collapsible)
+    return el("div", { class: "card" }, el("div", { class: "card-title" }, title), children);
   const props = { class: "card", open: !block.default_collapsed };
   return el("details", props, el("summary", { class: "card-title" }, title), children);
 }
@@ -106,7 +155,12 @@ function container(block, ctx) {
 const RENDERERS = {
   rich_text: richText,
   section,
-  header: (block) => el("div", { class: "block-header", role: "heading", "aria-level": "3" }, plainWithEmoji(block.text?.text)),
+  header: (block) =>
+    el(
+      "div",
+      { class: "block-header", role: "heading", "aria-level": "3" },
+      plainWithEmoji(block.text?.text),
+    ),
   divider: () => el("hr"),
   context,
   actions,
@@ -118,7 +172,12 @@ const RENDERERS = {
   plan,
   alert: alertBlock,
   card,
-  carousel: (block, ctx) => el("div", { class: "carousel" }, (block.elements ?? []).map((element) => card(element, ctx))),
+  carousel: (block, ctx) =>
+    el(
+      "div",
+      { class: "carousel" },
+      (block.elements ?? []).map((element) => card(element, ctx)),
+    ),
   container,
   input: inputBlock,
 };
@@ -126,7 +185,12 @@ const RENDERERS = {
 /** One block as a node. */
 export function renderBlock(block, ctx) {
   const draw = Object.hasOwn(RENDERERS, block?.type) ? RENDERERS[block.type] : null;
-  const node = draw ? draw(block, ctx) : el("div", { class: "unknown-block", text: `This page does not draw blocks of type “${block?.type}”.` });
+  const node = draw
+    ? draw(block, ctx)
+    : el("div", {
+        class: "unknown-block",
+        text: `This page does not draw blocks of type “${block?.type}”.`,
+      });
   node.classList.add("block");
   if (block?.block_id) node.dataset.block = block.block_id;
   return node;

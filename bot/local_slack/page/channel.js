@@ -13,10 +13,26 @@ export class ChannelPane {
     this.app = app;
     this.root = root;
     this.head = el("header", { class: "pane-head" });
-    this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Treadle", hidden: true });
-    this.list = el("div", { class: "messages", role: "log", "aria-label": "Messages", "aria-live": "polite" });
+    this.tabs = el("div", {
+      class: "tabs",
+      role: "tablist",
+      "aria-label": "Treadle",
+      hidden: true,
+    });
+    this.list = el("div", {
+      class: "messages",
+      role: "log",
+      "aria-label": "Messages",
+      "aria-live": "polite",
+    });
     this.hint = el("div", { class: "empty" });
-    this.scroll = el("div", { class: "scroll", tabindex: "-1" }, el("div", { class: "push" }), this.hint, this.list);
+    this.scroll = el(
+      "div",
+      { class: "scroll", tabindex: "-1" },
+      el("div", { class: "push" }),
+      this.hint,
+      this.list,
+    );
     this.home = el("div", { class: "scroll home", tabindex: "-1", hidden: true });
     this.prompts = el("div", { class: "prompts", hidden: true });
     this.foot = el("div", { class: "foot" });
@@ -47,7 +63,13 @@ export class ChannelPane {
       if (isApp) {
         const bot = store.users.get(store.bot.user_id);
         const words = store.connected ? "connected" : "not connected";
-        const mark = el("span", { class: "presence", "data-on": String(store.connected), role: "img", "aria-label": words, title: words });
+        const mark = el("span", {
+          class: "presence",
+          "data-on": String(store.connected),
+          role: "img",
+          "aria-label": words,
+          title: words,
+        });
         return [avatar(bot, "small"), el("h1", { text: nameOf(bot, store.bot.name) }), mark];
       }
       const topic = channel?.topic ? el("span", { class: "topic", text: channel.topic }) : null;
@@ -56,10 +78,25 @@ export class ChannelPane {
     if (!isApp) return;
     paint(this.tabs, JSON.stringify([route.home, store.me.id]), () => {
       const tab = (label, selected, go) =>
-        el("button", { type: "button", role: "tab", class: "tab", "aria-selected": String(selected), "data-focus": `tab-${label}`, on: { click: go } }, label);
+        el(
+          "button",
+          {
+            type: "button",
+            role: "tab",
+            class: "tab",
+            "aria-selected": String(selected),
+            "data-focus": `tab-${label}`,
+            on: { click: go },
+          },
+          label,
+        );
       return [
         tab("Home", route.home, () => this.app.goHome()),
-        store.direct() ? tab("Messages", !route.home, () => this.app.go({ channel: store.direct().id, thread: null, home: false })) : null,
+        store.direct()
+          ? tab("Messages", !route.home, () =>
+              this.app.go({ channel: store.direct().id, thread: null, home: false }),
+            )
+          : null,
       ];
     });
   }
@@ -69,8 +106,16 @@ export class ChannelPane {
     this.place = null;
     const view = store.home;
     paint(this.home, JSON.stringify([view, store.me.id]), () => {
-      if (!view) return el("div", { class: "empty" }, el("p", { text: "The app has published no Home tab for you yet." }));
-      const ctx = { ...this.app.context(), act: (action) => this.app.act("click", { view_id: view.id, ...action }) };
+      if (!view)
+        return el(
+          "div",
+          { class: "empty" },
+          el("p", { text: "The app has published no Home tab for you yet." }),
+        );
+      const ctx = {
+        ...this.app.context(),
+        act: (action) => this.app.act("click", { view_id: view.id, ...action }),
+      };
       return el("div", { class: "home-view" }, renderBlocks(view.blocks, ctx));
     });
   }
@@ -80,7 +125,9 @@ export class ChannelPane {
     const place = `${app.store.me.id}:${channel.id}`;
     if (this.place !== place) this.#enter(channel, place);
     const roots = app.store.roots(channel.id);
-    const ephemeral = app.store.ephemeral.filter((item) => item.channel === channel.id && !item.thread_ts);
+    const ephemeral = app.store.ephemeral.filter(
+      (item) => item.channel === channel.id && !item.thread_ts,
+    );
     this.#hint(channel, isApp, roots.length === 0);
     this.scroller.show(messageRows(app, channel.id, roots, ephemeral, { inThread: false }));
   }
@@ -89,7 +136,10 @@ export class ChannelPane {
     const { app } = this;
     this.place = place;
     this.list.replaceChildren();
-    const placeholder = channel.kind === "im" ? `Message ${nameOf(app.store.users.get(app.store.bot.user_id))}` : `Message #${channel.name}`;
+    const placeholder =
+      channel.kind === "im"
+        ? `Message ${nameOf(app.store.users.get(app.store.bot.user_id))}`
+        : `Message #${channel.name}`;
     this.composer = new Composer(app, { channel: channel.id, placeholder });
     this.foot.replaceChildren(this.composer.node);
     this.composer.grow();
@@ -113,7 +163,10 @@ export class ChannelPane {
         const whole = text.startsWith("@") ? text : `@treadle ${text}`;
         return el("button", { type: "button", class: "chip", on: { click: fill(whole) } }, whole);
       });
-      return [...head, el("div", { class: "chips" }, el("span", { class: "hint", text: "Try:" }), rows)];
+      return [
+        ...head,
+        el("div", { class: "chips" }, el("span", { class: "hint", text: "Try:" }), rows),
+      ];
     });
   }
 
@@ -123,7 +176,11 @@ export class ChannelPane {
     paint(this.prompts, JSON.stringify([prompts, app.route.channel]), () =>
       prompts.map((prompt) => {
         const send = () => app.act("post", { channel: app.route.channel, text: prompt.message });
-        return el("button", { type: "button", class: "chip", title: prompt.message, on: { click: send } }, prompt.title || prompt.message);
+        return el(
+          "button",
+          { type: "button", class: "chip", title: prompt.message, on: { click: send } },
+          prompt.title || prompt.message,
+        );
       }),
     );
   }

@@ -9,8 +9,14 @@ function userChoices(app, prefix) {
   const people = [...app.store.users.values()].filter((user) => user.id !== app.store.me.id);
   people.sort((left, right) => (right.role === "bot") - (left.role === "bot"));
   return people
-    .filter((user) => [user.name, user.real_name].some((name) => name?.toLowerCase().startsWith(prefix)))
-    .map((user) => ({ insert: `@${user.name} `, label: nameWithRole(user), face: avatar(user, "small") }));
+    .filter((user) =>
+      [user.name, user.real_name].some((name) => name?.toLowerCase().startsWith(prefix)),
+    )
+    .map((user) => ({
+      insert: `@${user.name} `,
+      label: nameWithRole(user),
+      face: avatar(user, "small"),
+    }));
 }
 
 function channelChoices(app, prefix) {
@@ -28,7 +34,10 @@ function choicesFor(app, before, inThread) {
   }
   if (!inThread && /^\/\w*$/.test(before)) {
     const commands = COMMANDS.filter((command) => command.startsWith(before) && command !== before);
-    return { choices: commands.map((insert) => ({ insert: `${insert} `, label: insert, face: null })), length: before.length };
+    return {
+      choices: commands.map((insert) => ({ insert: `${insert} `, label: insert, face: null })),
+      length: before.length,
+    };
   }
   return { choices: [], length: 0 };
 }
@@ -41,7 +50,13 @@ export class Completion {
     this.inThread = inThread;
     this.choices = [];
     this.at = 0;
-    this.node = el("div", { class: "completion", role: "listbox", id: `${box.id}-choices`, "aria-label": "Suggestions", hidden: true });
+    this.node = el("div", {
+      class: "completion",
+      role: "listbox",
+      id: `${box.id}-choices`,
+      "aria-label": "Suggestions",
+      hidden: true,
+    });
     box.setAttribute("aria-controls", this.node.id);
     box.setAttribute("aria-autocomplete", "list");
     box.addEventListener("blur", () => this.close());
@@ -62,7 +77,17 @@ export class Completion {
 
   #draw() {
     const rows = this.choices.map((choice, index) => {
-      const row = el("div", { class: "completion-row", role: "option", id: `${this.node.id}-${index}`, "aria-selected": String(index === this.at) }, choice.face, choice.label);
+      const row = el(
+        "div",
+        {
+          class: "completion-row",
+          role: "option",
+          id: `${this.node.id}-${index}`,
+          "aria-selected": String(index === this.at),
+        },
+        choice.face,
+        choice.label,
+      );
       row.addEventListener("pointerdown", (event) => {
         event.preventDefault();
         this.#take(choice);

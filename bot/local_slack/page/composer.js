@@ -10,12 +10,34 @@ export class Composer {
   constructor(app, { channel, thread = null, placeholder }) {
     Object.assign(this, { app, channel, thread });
     this.draftKey = `treadle-draft-${app.store.me.id}-${channel}${thread ? `:${thread}` : ""}`;
-    this.box = el("textarea", { id: `composer-${(serial += 1)}`, rows: 1, placeholder, "aria-label": placeholder, spellcheck: "true" });
+    this.box = el("textarea", {
+      id: `composer-${(serial += 1)}`,
+      rows: 1,
+      placeholder,
+      "aria-label": placeholder,
+      spellcheck: "true",
+    });
     this.box.value = sessionStorage.getItem(this.draftKey) ?? "";
     this.completion = new Completion(app, this.box, Boolean(thread));
-    this.button = el("button", { type: "submit", class: "send", "aria-label": "Send", title: "Send" }, icon("send"));
-    const hint = el("span", { class: "composer-hint" }, el("kbd", { text: "Enter" }), " to send, ", el("kbd", { text: "Shift+Enter" }), " for a new line");
-    const form = el("form", { class: "composer-frame" }, this.box, el("div", { class: "composer-bar" }, hint, this.button));
+    this.button = el(
+      "button",
+      { type: "submit", class: "send", "aria-label": "Send", title: "Send" },
+      icon("send"),
+    );
+    const hint = el(
+      "span",
+      { class: "composer-hint" },
+      el("kbd", { text: "Enter" }),
+      " to send, ",
+      el("kbd", { text: "Shift+Enter" }),
+      " for a new line",
+    );
+    const form = el(
+      "form",
+      { class: "composer-frame" },
+      this.box,
+      el("div", { class: "composer-bar" }, hint, this.button),
+    );
     this.node = el("div", { class: "composer" }, this.completion.node, form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -64,7 +86,8 @@ export class Composer {
       event.stopPropagation();
       return;
     }
-    if (event.key !== "Enter" || event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key !== "Enter" || event.shiftKey || event.altKey || event.ctrlKey || event.metaKey)
+      return;
     event.preventDefault();
     this.send();
   }
@@ -80,7 +103,11 @@ export class Composer {
   }
 
   #post(text) {
-    return this.app.act("post", { channel: this.channel, text, thread_ts: this.thread ?? undefined });
+    return this.app.act("post", {
+      channel: this.channel,
+      text,
+      thread_ts: this.thread ?? undefined,
+    });
   }
 
   async #command(text) {
@@ -89,6 +116,10 @@ export class Composer {
       return null;
     }
     const [command] = text.split(/\s/, 1);
-    return this.app.act("slash", { channel: this.channel, command, text: text.slice(command.length).trim() });
+    return this.app.act("slash", {
+      channel: this.channel,
+      command,
+      text: text.slice(command.length).trim(),
+    });
   }
 }

@@ -15,7 +15,8 @@ const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) measure(target.closest(".fold"));
 });
 
-const isCut = (node) => node.scrollWidth > node.clientWidth || node.scrollHeight > node.clientHeight + 2;
+const isCut = (node) =>
+  node.scrollWidth > node.clientWidth || node.scrollHeight > node.clientHeight + 2;
 
 function measure(fold) {
   if (!fold || fold.dataset.open === "true") return;
@@ -32,7 +33,12 @@ function measure(fold) {
 export function foldable(body, { step, key, open }) {
   const clip = el("div", { class: "fold-clip" }, body);
   clip.style.setProperty("--fold-lines", String(LINES));
-  const button = el("button", { type: "button", class: "link-button fold-button", hidden: true, "data-focus": `fold-${key}` });
+  const button = el("button", {
+    type: "button",
+    class: "link-button fold-button",
+    hidden: true,
+    "data-focus": `fold-${key}`,
+  });
   const fold = el("div", { class: step ? "fold step" : "fold" }, clip, button);
   const show = (isOpen) => {
     fold.dataset.open = String(isOpen);

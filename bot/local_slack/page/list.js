@@ -13,15 +13,27 @@ export function messageRows(app, channel, messages, ephemeral, { inThread }) {
   const takeEphemeral = (limit) => {
     while (waiting.length && Number(waiting[0].after) < limit) {
       const item = waiting.shift();
-      rows.push({ key: `e${item.id}`, version: JSON.stringify(item), build: () => ephemeralNode(app, item) });
+      rows.push({
+        key: `e${item.id}`,
+        version: JSON.stringify(item),
+        build: () => ephemeralNode(app, item),
+      });
       before = null;
     }
   };
   for (const message of messages) {
     takeEphemeral(Number(message.ts));
     const day = dayName(message.ts);
-    if (!inThread && (!before || dayName(before.ts) !== day) && !rows.some((row) => row.key === `d${day}`)) {
-      rows.push({ key: `d${day}`, version: day, build: () => el("div", { class: "day", role: "separator" }, el("span", { text: day })) });
+    if (
+      !inThread &&
+      (!before || dayName(before.ts) !== day) &&
+      !rows.some((row) => row.key === `d${day}`)
+    ) {
+      rows.push({
+        key: `d${day}`,
+        version: day,
+        build: () => el("div", { class: "day", role: "separator" }, el("span", { text: day })),
+      });
       before = null;
     }
     rows.push(messageRow(app, channel, message, continues(before, message), inThread));
@@ -32,12 +44,26 @@ export function messageRows(app, channel, messages, ephemeral, { inThread }) {
 }
 
 function messageRow(app, channel, message, compact, inThread) {
-  const around = inThread ? [] : [
-    app.store.replies(channel, message.ts).map((reply) => [reply.ts, reply.user]), app.store.status(channel, message.ts),
-    app.unread.thread(channel, message.ts), app.route.thread === message.ts,
-  ];
-  const version = JSON.stringify([message, compact, around, app.editing === `${channel}:${message.ts}:${inThread}`, app.store.me.id]);
-  return { key: `m${message.ts}`, version, build: () => messageNode(app, channel, message, { compact, inThread }) };
+  const around = inThread
+    ? []
+    : [
+        app.store.replies(channel, message.ts).map((reply) => [reply.ts, reply.user]),
+        app.store.status(channel, message.ts),
+        app.unread.thread(channel, message.ts),
+        app.route.thread === message.ts,
+      ];
+  const version = JSON.stringify([
+    message,
+    compact,
+    around,
+    app.editing === `${channel}:${message.ts}:${inThread}`,
+    app.store.me.id,
+  ]);
+  return {
+    key: `m${message.ts}`,
+    version,
+    build: () => messageNode(app, channel, message, { compact, inThread }),
+  };
 }
 
 /** The scrolling region around a list: shows the newest rows unless the reader went up. */

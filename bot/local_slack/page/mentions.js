@@ -14,7 +14,12 @@ export function channelMention(id, fallback, ctx) {
   const channel = ctx.channels.get(id);
   if (!channel) return el("span", { class: "mention", text: `#${fallback || id}` });
   const open = () => ctx.openChannel(id);
-  return el("button", { type: "button", class: "mention", on: { click: open }, text: `#${channel.name}` });
+  return el("button", {
+    type: "button",
+    class: "mention",
+    on: { click: open },
+    text: `#${channel.name}`,
+  });
 }
 
 /** @channel, @here or @everyone: the whole room is called, so it is marked loudly. */
@@ -26,7 +31,11 @@ export function broadcastMention(range) {
 export function dateMention(seconds, format, url, fallback) {
   const moment = new Date(Number(seconds) * 1000);
   if (Number.isNaN(moment.getTime())) return document.createTextNode(fallback || "");
-  const day = moment.toLocaleDateString(undefined, { year: "numeric", month: "long", day: "numeric" });
+  const day = moment.toLocaleDateString(undefined, {
+    year: "numeric",
+    month: "long",
+    day: "numeric",
+  });
   const clock = moment.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
   const text = String(format || "{date_long}")
     .replace(/\{date[a-z_]*\}|\{day[a-z_]*\}|\{ago\}/g, day)

@@ -17,7 +17,9 @@ export function closeMenu({ refocus = false } = {}) {
 function place(node, anchor) {
   const box = anchor.getBoundingClientRect();
   const below = window.innerHeight - box.bottom > node.offsetHeight + 12;
-  node.style.top = below ? `${box.bottom + 4}px` : `${Math.max(8, box.top - node.offsetHeight - 4)}px`;
+  node.style.top = below
+    ? `${box.bottom + 4}px`
+    : `${Math.max(8, box.top - node.offsetHeight - 4)}px`;
   node.style.left = `${Math.max(8, Math.min(box.left, window.innerWidth - node.offsetWidth - 8))}px`;
 }
 
@@ -42,15 +44,25 @@ export function openMenu(anchor, items, className = "") {
       closeMenu({ refocus: true });
       item.run();
     };
-    return el("button", {
-      type: "button",
-      role: item.checked === undefined ? "menuitem" : "menuitemradio",
-      "aria-checked": item.checked === undefined ? undefined : String(item.checked),
-      class: "menu-item", tabindex: "-1", "aria-label": item.content ? item.label : undefined,
-      on: { click: choose },
-    }, item.content ?? item.label);
+    return el(
+      "button",
+      {
+        type: "button",
+        role: item.checked === undefined ? "menuitem" : "menuitemradio",
+        "aria-checked": item.checked === undefined ? undefined : String(item.checked),
+        class: "menu-item",
+        tabindex: "-1",
+        "aria-label": item.content ? item.label : undefined,
+        on: { click: choose },
+      },
+      item.content ?? item.label,
+    );
   });
-  const node = el("div", { class: `menu ${className}`, role: "menu", on: { keydown: onKey } }, rows);
+  const node = el(
+    "div",
+    { class: `menu ${className}`, role: "menu", on: { keydown: onKey } },
+    rows,
+  );
   (anchor.closest("dialog") ?? document.body).append(node);
   current = { node, anchor };
   anchor.setAttribute("aria-expanded", "true");
@@ -61,6 +73,7 @@ export function openMenu(anchor, items, className = "") {
 /** Close the menu at a click elsewhere; called once by the page. */
 export function closeMenuOnOutsideClick() {
   document.addEventListener("pointerdown", (event) => {
-    if (current && !current.node.contains(event.target) && !current.anchor.contains(event.target)) closeMenu();
+    if (current && !current.node.contains(event.target) && !current.anchor.contains(event.target))
+      closeMenu();
   });
 }

@@ -7,10 +7,20 @@ import { textObject } from "./mrkdwn.js";
 /** Ask yes or no with a Block Kit confirm object; true for yes. */
 export function confirmDialog(confirm, ctx) {
   return new Promise((resolve) => {
-    const yes = el("button", { type: "submit", class: `button ${confirm.style === "danger" ? "danger" : "primary"}` }, confirm.confirm?.text ?? "Yes");
+    const yes = el(
+      "button",
+      { type: "submit", class: `button ${confirm.style === "danger" ? "danger" : "primary"}` },
+      confirm.confirm?.text ?? "Yes",
+    );
     const no = el("button", { type: "button", class: "button plain" }, confirm.deny?.text ?? "No");
     const title = el("h2", { id: "confirm-title", text: confirm.title?.text ?? "Are you sure?" });
-    const form = el("form", { method: "dialog" }, title, el("div", { class: "modal-body" }, textObject(confirm.text, ctx)), el("footer", {}, no, yes));
+    const form = el(
+      "form",
+      { method: "dialog" },
+      title,
+      el("div", { class: "modal-body" }, textObject(confirm.text, ctx)),
+      el("footer", {}, no, yes),
+    );
     const dialog = el("dialog", { class: "modal small", "aria-labelledby": "confirm-title" }, form);
     const end = (answer) => {
       dialog.remove();
@@ -60,7 +70,9 @@ export class Modals {
     this.inputs = [];
     if (!this.dialog) this.#open();
     this.dialog.replaceChildren(this.#form(view, kept));
-    const target = focused ? this.dialog.querySelector(`[data-action="${CSS.escape(focused)}"]`) : this.dialog.querySelector(".modal-body :is(input, textarea, select)");
+    const target = focused
+      ? this.dialog.querySelector(`[data-action="${CSS.escape(focused)}"]`)
+      : this.dialog.querySelector(".modal-body :is(input, textarea, select)");
     target?.focus();
   }
 
@@ -75,11 +87,28 @@ export class Modals {
   }
 
   #form(view, kept) {
-    const ctx = { ...this.app.context(), inputs: this.inputs, kept, act: (action) => this.app.act("click", { view_id: view.id, ...action }) };
+    const ctx = {
+      ...this.app.context(),
+      inputs: this.inputs,
+      kept,
+      act: (action) => this.app.act("click", { view_id: view.id, ...action }),
+    };
     const problem = el("div", { class: "input-error", role: "alert", hidden: true });
-    const close = el("button", { type: "button", class: "button plain", on: { click: () => this.#close() } }, view.close?.text ?? "Cancel");
-    const submit = view.submit ? el("button", { type: "submit", class: "button primary" }, view.submit.text) : null;
-    const form = el("form", { novalidate: true }, el("h2", { id: "modal-title", text: view.title?.text ?? "" }), el("div", { class: "modal-body" }, renderBlocks(view.blocks, ctx), problem), el("footer", {}, close, submit));
+    const close = el(
+      "button",
+      { type: "button", class: "button plain", on: { click: () => this.#close() } },
+      view.close?.text ?? "Cancel",
+    );
+    const submit = view.submit
+      ? el("button", { type: "submit", class: "button primary" }, view.submit.text)
+      : null;
+    const form = el(
+      "form",
+      { novalidate: true },
+      el("h2", { id: "modal-title", text: view.title?.text ?? "" }),
+      el("div", { class: "modal-body" }, renderBlocks(view.blocks, ctx), problem),
+      el("footer", {}, close, submit),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit(view, form, problem);
@@ -100,7 +129,8 @@ export class Modals {
       if (block.type !== "input" || block.optional) continue;
       const value = values[block.block_id]?.[block.element?.action_id];
       const given = Object.entries(value ?? {}).find(([name]) => name !== "type")?.[1];
-      if (given === null || given === undefined || given.length === 0) errors[block.block_id] = "Please complete this required field.";
+      if (given === null || given === undefined || given.length === 0)
+        errors[block.block_id] = "Please complete this required field.";
     }
     return errors;
   }
@@ -113,7 +143,10 @@ export class Modals {
     this.busy = true;
     form.querySelector("[type=submit]")?.setAttribute("aria-busy", "true");
     try {
-      const answer = await this.app.api.post("submit", { view_id: view.id, values: submittedValues(this.inputs) });
+      const answer = await this.app.api.post("submit", {
+        view_id: view.id,
+        values: submittedValues(this.inputs),
+      });
       this.#errors(form, answer.errors ?? {});
     } catch (error) {
       problem.textContent = error.message;

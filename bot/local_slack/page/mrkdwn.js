@@ -30,7 +30,8 @@ function reference(body, ctx) {
     const [, seconds, format, url] = target.split("^");
     return dateMention(seconds, format, url && unescape(url), label);
   }
-  if (target.startsWith("!subteam^")) return el("span", { class: "mention", text: label || "@group" });
+  if (target.startsWith("!subteam^"))
+    return el("span", { class: "mention", text: label || "@group" });
   if (target.startsWith("!")) return broadcastMention(target.slice(1));
   const url = unescape(target);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(url)) return document.createTextNode(unescape(`<${body}>`));
@@ -119,11 +120,14 @@ function paragraphs(text, ctx) {
 /** The nodes of a whole mrkdwn text: fenced code, quotes and lines. */
 export function mrkdwn(text, ctx) {
   const nodes = [];
-  for (const [index, part] of String(text ?? "").split("```").entries()) {
+  for (const [index, part] of String(text ?? "")
+    .split("```")
+    .entries()) {
     const fenced = index % 2 === 1;
     const body = fenced ? part.replace(/^\n|\n$/g, "") : part.replace(/^\n/, index ? "" : "\n");
     if (!body || (!fenced && !body.trim() && index > 0)) continue;
-    if (fenced) nodes.push(el("pre", { class: "code", tabindex: "0" }, el("code", { text: unescape(body) })));
+    if (fenced)
+      nodes.push(el("pre", { class: "code", tabindex: "0" }, el("code", { text: unescape(body) })));
     else nodes.push(...paragraphs(body.replace(/\n$/, ""), ctx));
   }
   return el("div", { class: "mrkdwn" }, nodes);
@@ -149,8 +153,10 @@ export function editable(text, ctx) {
   const plain = String(text ?? "").replace(/<([^<>\n]+)>/g, (whole, body) => {
     const [target, label] = body.split("|");
     const user = ctx.users.get(target.slice(1));
-    if (target.startsWith("@")) return `@${user ? (user.role === "bot" ? user.name : user.real_name) : label || target}`;
-    if (target.startsWith("#")) return `#${ctx.channels.get(target.slice(1))?.name ?? label ?? target}`;
+    if (target.startsWith("@"))
+      return `@${user ? (user.role === "bot" ? user.name : user.real_name) : label || target}`;
+    if (target.startsWith("#"))
+      return `#${ctx.channels.get(target.slice(1))?.name ?? label ?? target}`;
     return target.startsWith("!") ? whole : label || target;
   });
   return unescape(plain);

@@ -2,7 +2,13 @@
 import { el } from "./dom.js";
 
 const COLORS = ["#3f7fc1", "#2f855a", "#b7472a", "#7a4fb5", "#a35d00", "#0f7c86", "#b03060"];
-const ROLE_WORDS = { member: "member", admin: "admin", guest: "guest", external: "other company", bot: "app" };
+const ROLE_WORDS = {
+  member: "member",
+  admin: "admin",
+  guest: "guest",
+  external: "other company",
+  bot: "app",
+};
 
 /** The name under which somebody writes. */
 export function nameOf(user, fallback = "Somebody") {
@@ -24,7 +30,11 @@ function colorOf(id) {
 export function avatar(user, size = "") {
   const name = nameOf(user, "?");
   const bot = user?.role === "bot";
-  const node = el("span", { class: `avatar ${size}${bot ? " avatar-bot" : ""}`, "aria-hidden": "true", text: [...name][0]?.toUpperCase() });
+  const node = el("span", {
+    class: `avatar ${size}${bot ? " avatar-bot" : ""}`,
+    "aria-hidden": "true",
+    text: [...name][0]?.toUpperCase(),
+  });
   if (!bot) node.style.backgroundColor = colorOf(user?.id ?? name);
   return node;
 }

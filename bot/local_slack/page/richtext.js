@@ -3,7 +3,15 @@ import { el, link } from "./dom.js";
 import { emoji, withEmoji } from "./emoji.js";
 import { broadcastMention, channelMention, dateMention, userMention } from "./mentions.js";
 
-const STYLE_TAGS = { bold: "strong", italic: "em", strike: "s", underline: "u", highlight: "mark", client_highlight: "mark", code: "code" };
+const STYLE_TAGS = {
+  bold: "strong",
+  italic: "em",
+  strike: "s",
+  underline: "u",
+  highlight: "mark",
+  client_highlight: "mark",
+  code: "code",
+};
 
 function styled(node, style) {
   let wrapped = node;
@@ -26,7 +34,9 @@ function bareElement(element, ctx) {
     case "text":
       return el("span", {}, withEmoji(element.text ?? ""));
     case "link":
-      return element.text && element.text !== element.url ? link(element.url, element.text) : link(element.url);
+      return element.text && element.text !== element.url
+        ? link(element.url, element.text)
+        : link(element.url);
     case "emoji":
       return emoji(element.name ?? "");
     case "user":
@@ -76,16 +86,29 @@ function list(element, ctx) {
   });
   node.style.marginInlineStart = `${Math.min(element.indent ?? 0, 8) * 26}px`;
   for (const [position, item] of (element.elements ?? []).entries()) {
-    const sign = el("span", { class: "list-marker", "aria-hidden": "true", text: marker(element, position) });
-    node.append(el("li", {}, sign, el("span", { class: "lines list-body" }, inline(item.elements, ctx))));
+    const sign = el("span", {
+      class: "list-marker",
+      "aria-hidden": "true",
+      text: marker(element, position),
+    });
+    node.append(
+      el("li", {}, sign, el("span", { class: "lines list-body" }, inline(item.elements, ctx))),
+    );
   }
   return node;
 }
 
 function preformatted(element) {
   const code = el("code", { text: preformattedText(element.elements).replace(/\n$/, "") });
-  const language = element.language ? el("span", { class: "code-language", text: element.language }) : null;
-  return el("div", { class: "code-frame" }, language, el("pre", { class: "code", tabindex: "0" }, code));
+  const language = element.language
+    ? el("span", { class: "code-language", text: element.language })
+    : null;
+  return el(
+    "div",
+    { class: "code-frame" },
+    language,
+    el("pre", { class: "code", tabindex: "0" }, code),
+  );
 }
 
 /** The lines of a section, as lists of elements. */
@@ -106,18 +129,31 @@ const SIZE = / \([\d,. ]+ lines?, [\d,. ]+ characters?\)$/;
 /** A section of a step: each line is its own node, so that each can be cut at the edge. */
 function stepSection(element, ctx) {
   return linesOf(element.elements).map((line) => {
-    if (!line[0]?.text?.startsWith("→")) return el("div", { class: "step-line" }, inline(line, ctx));
+    if (!line[0]?.text?.startsWith("→"))
+      return el("div", { class: "step-line" }, inline(line, ctx));
     const last = line.at(-1);
     const size = SIZE.exec(last.text ?? "")?.[0] ?? "";
-    const rest = [...line.slice(0, -1), { ...last, text: last.text.slice(0, last.text.length - size.length) }];
-    return el("div", { class: "gist" }, el("span", { class: "step-line" }, inline(rest, ctx)), el("span", { class: "gist-size", text: size }));
+    const rest = [
+      ...line.slice(0, -1),
+      { ...last, text: last.text.slice(0, last.text.length - size.length) },
+    ];
+    return el(
+      "div",
+      { class: "gist" },
+      el("span", { class: "step-line" }, inline(rest, ctx)),
+      el("span", { class: "gist-size", text: size }),
+    );
   });
 }
 
 function part(element, ctx) {
   switch (element.type) {
     case "rich_text_section":
-      return el("div", { class: "lines" }, ctx.step ? stepSection(element, ctx) : inline(element.elements, ctx));
+      return el(
+        "div",
+        { class: "lines" },
+        ctx.step ? stepSection(element, ctx) : inline(element.elements, ctx),
+      );
     case "rich_text_list":
       return list(element, ctx);
     case "rich_text_preformatted":
@@ -125,11 +161,18 @@ function part(element, ctx) {
     case "rich_text_quote":
       return el("blockquote", { class: "quote lines" }, inline(element.elements, ctx));
     default:
-      return el("div", { class: "unknown-block", text: `This page does not draw ${element.type}.` });
+      return el("div", {
+        class: "unknown-block",
+        text: `This page does not draw ${element.type}.`,
+      });
   }
 }
 
 /** A whole rich_text block. */
 export function richText(block, ctx) {
-  return el("div", { class: "rich-text" }, (block.elements ?? []).map((element) => part(element, ctx)));
+  return el(
+    "div",
+    { class: "rich-text" },
+    (block.elements ?? []).map((element) => part(element, ctx)),
+  );
 }

@@ -28,7 +28,9 @@ export function readRoute() {
 /** The address of a place. */
 export function addressOf({ token, user, home, channel, thread }) {
   const query = new URLSearchParams({ token, user });
-  const place = home ? "app/home" : [channel, thread].filter(Boolean).map(encodeURIComponent).join("/");
+  const place = home
+    ? "app/home"
+    : [channel, thread].filter(Boolean).map(encodeURIComponent).join("/");
   return `/?${query}#/${place}`;
 }
 

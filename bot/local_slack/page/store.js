@@ -2,7 +2,9 @@
 
 /** Slack's ts order: seconds, then the six digits. */
 export function byTs(left, right) {
-  return Number(left.ts) - Number(right.ts) || (left.ts < right.ts ? -1 : left.ts > right.ts ? 1 : 0);
+  return (
+    Number(left.ts) - Number(right.ts) || (left.ts < right.ts ? -1 : left.ts > right.ts ? 1 : 0)
+  );
 }
 
 const statusKey = (channel, threadTs) => `${channel}:${threadTs ?? ""}`;
@@ -21,8 +23,22 @@ export class Store {
   clear() {
     this.#threads.clear();
     Object.assign(this, {
-      loaded: false, link: "connecting", problem: null, me: null, team: null, bot: null, users: new Map(), channels: new Map(),
-      messages: new Map(), ephemeral: [], statuses: new Map(), home: null, prompts: [], connected: false, banner: null, views: [],
+      loaded: false,
+      link: "connecting",
+      problem: null,
+      me: null,
+      team: null,
+      bot: null,
+      users: new Map(),
+      channels: new Map(),
+      messages: new Map(),
+      ephemeral: [],
+      statuses: new Map(),
+      home: null,
+      prompts: [],
+      connected: false,
+      banner: null,
+      views: [],
     });
   }
 
@@ -43,15 +59,32 @@ export class Store {
   /** Take a whole snapshot; of open modals it holds the top one. */
   load(snapshot) {
     Object.assign(this, {
-      loaded: true, problem: null, me: snapshot.me, team: snapshot.team, bot: snapshot.bot, home: snapshot.home,
-      prompts: snapshot.prompts ?? [], connected: snapshot.connected, banner: snapshot.banner,
+      loaded: true,
+      problem: null,
+      me: snapshot.me,
+      team: snapshot.team,
+      bot: snapshot.bot,
+      home: snapshot.home,
+      prompts: snapshot.prompts ?? [],
+      connected: snapshot.connected,
+      banner: snapshot.banner,
       users: new Map(snapshot.users.map((user) => [user.id, user])),
       channels: new Map(snapshot.channels.map((channel) => [channel.id, channel])),
-      messages: new Map(Object.entries(snapshot.messages).map(([id, list]) => [id, [...list].sort(byTs)])),
-      statuses: new Map((snapshot.statuses ?? []).map((status) => [statusKey(status.channel, status.thread_ts), status])),
+      messages: new Map(
+        Object.entries(snapshot.messages).map(([id, list]) => [id, [...list].sort(byTs)]),
+      ),
+      statuses: new Map(
+        (snapshot.statuses ?? []).map((status) => [
+          statusKey(status.channel, status.thread_ts),
+          status,
+        ]),
+      ),
     });
     const known = new Map(this.ephemeral.map((item) => [item.id, item.after]));
-    this.ephemeral = (snapshot.ephemeral ?? []).map((item) => ({ ...item, after: known.get(item.id) ?? this.#place(item) }));
+    this.ephemeral = (snapshot.ephemeral ?? []).map((item) => ({
+      ...item,
+      after: known.get(item.id) ?? this.#place(item),
+    }));
     const top = snapshot.view ?? null;
     const at = this.views.findIndex((view) => view.id === top?.id);
     this.views = top ? [...this.views.slice(0, Math.max(at, 0)), top] : [];
@@ -93,7 +126,10 @@ export class Store {
   }
 
   #deleted(channel, ts) {
-    this.messages.set(channel, (this.messages.get(channel) ?? []).filter((message) => message.ts !== ts));
+    this.messages.set(
+      channel,
+      (this.messages.get(channel) ?? []).filter((message) => message.ts !== ts),
+    );
     this.ephemeral = this.ephemeral.filter((item) => item.id !== ts);
   }
 
@@ -125,7 +161,10 @@ export class Store {
   /** The messages of a channel that stand outside threads. */
   roots(channel) {
     return (this.messages.get(channel) ?? []).filter(
-      (message) => !message.thread_ts || message.thread_ts === message.ts || message.subtype === "thread_broadcast",
+      (message) =>
+        !message.thread_ts ||
+        message.thread_ts === message.ts ||
+        message.subtype === "thread_broadcast",
     );
   }
 

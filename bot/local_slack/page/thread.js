@@ -10,7 +10,12 @@ export class ThreadPane {
     this.app = app;
     this.root = root;
     this.head = el("header", { class: "pane-head" });
-    this.list = el("div", { class: "messages", role: "log", "aria-label": "Replies", "aria-live": "polite" });
+    this.list = el("div", {
+      class: "messages",
+      role: "log",
+      "aria-label": "Replies",
+      "aria-live": "polite",
+    });
     this.status = el("div", { class: "status-slot" });
     this.scroll = el("div", { class: "scroll", tabindex: "-1" }, this.list);
     this.foot = el("div", { class: "foot" });
@@ -44,9 +49,24 @@ export class ThreadPane {
     const { app } = this;
     this.place = place;
     const where = app.store.channels.get(channel);
-    const close = el("button", { type: "button", class: "tool", "aria-label": "Close thread", title: "Close (Esc)", on: { click: () => app.closeThread() } }, icon("close"));
+    const close = el(
+      "button",
+      {
+        type: "button",
+        class: "tool",
+        "aria-label": "Close thread",
+        title: "Close (Esc)",
+        on: { click: () => app.closeThread() },
+      },
+      icon("close"),
+    );
     const name = where.kind === "im" ? "Treadle" : `#${where.name}`;
-    this.head.replaceChildren(el("h2", { text: "Thread" }), el("span", { class: "topic", text: name }), el("span", { class: "spring" }), close);
+    this.head.replaceChildren(
+      el("h2", { text: "Thread" }),
+      el("span", { class: "topic", text: name }),
+      el("span", { class: "spring" }),
+      close,
+    );
     this.list.replaceChildren();
     this.composer = new Composer(app, { channel, thread, placeholder: "Reply…" });
     this.foot.replaceChildren(this.composer.node);
@@ -60,10 +80,36 @@ export class ThreadPane {
     const { app } = this;
     const root = app.store.message(channel, thread);
     const replies = app.store.replies(channel, thread);
-    const ephemeral = app.store.ephemeral.filter((item) => item.channel === channel && item.thread_ts === thread);
-    const words = replies.length ? `${replies.length} ${replies.length === 1 ? "reply" : "replies"}` : "No replies yet";
-    const line = { key: "count", version: words, build: () => el("div", { class: "reply-divider", role: "separator" }, el("span", { text: words })) };
-    const first = root ? messageRows(app, channel, [root], [], { inThread: true }) : [{ key: "gone", version: "", build: () => el("div", { class: "message tombstone" }, el("em", { text: "The message that began this thread was deleted." })) }];
-    this.scroller.show([...first, line, ...messageRows(app, channel, replies, ephemeral, { inThread: true })]);
+    const ephemeral = app.store.ephemeral.filter(
+      (item) => item.channel === channel && item.thread_ts === thread,
+    );
+    const words = replies.length
+      ? `${replies.length} ${replies.length === 1 ? "reply" : "replies"}`
+      : "No replies yet";
+    const line = {
+      key: "count",
+      version: words,
+      build: () =>
+        el("div", { class: "reply-divider", role: "separator" }, el("span", { text: words })),
+    };
+    const first = root
+      ? messageRows(app, channel, [root], [], { inThread: true })
+      : [
+          {
+            key: "gone",
+            version: "",
+            build: () =>
+              el(
+                "div",
+                { class: "message tombstone" },
+                el("em", { text: "The message that began this thread was deleted." }),
+              ),
+          },
+        ];
+    this.scroller.show([
+      ...first,
+      line,
+      ...messageRows(app, channel, replies, ephemeral, { inThread: true }),
+    ]);
   }
 }

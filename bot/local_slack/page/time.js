@@ -7,12 +7,18 @@ const at = (ts) => new Date(Number(ts) * 1000);
 /** HH:MM of a Slack ts. */
 export function clock(ts) {
   const moment = at(ts);
-  return [moment.getHours(), moment.getMinutes()].map((part) => String(part).padStart(2, "0")).join(":");
+  return [moment.getHours(), moment.getMinutes()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
 }
 
 /** The day and time, for titles. */
 export function fullTime(ts) {
-  return at(ts).toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium", hour12: false });
+  return at(ts).toLocaleString(undefined, {
+    dateStyle: "full",
+    timeStyle: "medium",
+    hour12: false,
+  });
 }
 
 function midnight(moment) {

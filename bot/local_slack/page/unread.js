@@ -47,7 +47,9 @@ export class Unread {
 
   /** Whether a thread has replies that the person has not seen. */
   thread(channel, root) {
-    return this.store.replies(channel, root).some((message) => this.#isNew(message, `${channel}:${root}`));
+    return this.store
+      .replies(channel, root)
+      .some((message) => this.#isNew(message, `${channel}:${root}`));
   }
 
   /** {unread, mentions} of a conversation, threads included. */
@@ -57,7 +59,8 @@ export class Unread {
     const direct = channel.kind === "im";
     for (const message of this.store.messages.get(channel.id) ?? []) {
       const inThread = message.thread_ts && message.thread_ts !== message.ts;
-      if (!this.#isNew(message, inThread ? `${channel.id}:${message.thread_ts}` : channel.id)) continue;
+      if (!this.#isNew(message, inThread ? `${channel.id}:${message.thread_ts}` : channel.id))
+        continue;
       unread = true;
       if (direct || (message.text ?? "").includes(`<@${this.user}>`)) mentions += 1;
     }

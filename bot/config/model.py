@@ -22,10 +22,10 @@ from pydantic import (
     WrapSerializer,
 )
 
-from bot import settings_values as values
+from bot.config import values
+from bot.config.environment import Environment
 from bot.patterns import Pattern
 from bot.policy import Access, Rule, Verdict
-from bot.settings_environment import Environment
 
 
 def _thawed(table: Mapping[str, object], write: SerializerFunctionWrapHandler) -> object:

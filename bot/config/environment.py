@@ -14,8 +14,8 @@ from dotenv.parser import parse_stream
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from bot.config.values import Problem, web_address
 from bot.redact import SHORTEST_SECRET
-from bot.settings_values import Problem, web_address
 
 OTHER_NAME = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
 """An older name, and the variable that it stands for; the newer one wins."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.config.environment import VARIABLES, passwords
+from bot.config.model import Settings
+from bot.config.values import Problem
 from bot.errors import ConfigError
-from bot.settings_environment import VARIABLES, passwords
-from bot.settings_model import Settings
-from bot.settings_values import Problem
 
 
 @dataclass(frozen=True, slots=True)

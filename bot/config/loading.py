@@ -14,14 +14,12 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
+from bot.config.checks import cross_problems, is_inside, remarks, resolved
+from bot.config.environment import VARIABLES, Environment, Given, read_variables
+from bot.config.model import File, Settings
+from bot.config.problems import dotted, example, problems_of
+from bot.config.values import KnownTools, Problem, module_names, suggestion
 from bot.errors import ConfigError
-from bot.settings_checks import cross_problems, is_inside, remarks, resolved
-from bot.settings_environment import VARIABLES, Environment, Given, read_variables
-from bot.settings_model import File, Settings
-from bot.settings_problems import dotted, example, problems_of
-from bot.settings_values import KnownTools, Problem, module_names, suggestion
-
-__all__ = ["Need", "OwnTools", "Settings", "load_settings"]
 
 OwnTools: TypeAlias = Callable[[tuple[str, ...]], Collection[str]]
 """The names of one's own tools, from the entries of [tools] modules; may raise ConfigError."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from bot.settings_values import Problem, suggestion
+from bot.config.values import Problem, suggestion
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -1,0 +1,154 @@
+"""What `treadle doctor` looks at, made from the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bot import words
+from bot.agent.entries import User
+from bot.config import Need, Settings
+from bot.doctor import Check, Finding, examine
+from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
+from bot.parts import make_model, open_core, read_settings, reveal
+from bot.rehearsal import NAME as REHEARSAL
+from bot.slack.app import build_app
+from bot.slack.preflight import Identity, identify
+from bot.slack.sockets import Sockets, new_address
+from bot.slack.web import call, close_client, web_client
+from bot.storage.inbox import Item
+
+NO_CHANNEL = "C00000000"
+"""A channel that no workspace has: Slack answers this before it does anything."""
+AGENT_ERRORS = frozenset({"not_authorized", "unknown_method", "not_allowed", "feature_not_enabled"})
+
+
+async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequence[Finding]:
+    """Every finding, in the order in which things have to work."""
+    try:
+        settings = read_settings(environ, cwd, Need.RUN)
+    except ConfigError as error:
+        return [Finding("settings", False, str(error))]
+    checks = [
+        Check("settings", lambda: _settings(settings)),
+        Check("database", lambda: _database(settings)),
+        Check("workspace", lambda: _workspace(settings.workspace_root)),
+        Check("tools", lambda: _tools(settings)),
+        Check("model", lambda: _model(settings)),
+        Check("slack token", lambda: _token(settings)),
+        Check("slack agent features", lambda: _agent(settings)),
+    ]
+    if settings.env.slack_app_token is not None:
+        checks.append(Check("socket mode", lambda: _socket(settings)))
+        if wait:
+            checks.append(Check("events", lambda: _events(settings, wait)))
+    return await examine(checks)
+
+
+async def _settings(settings: Settings) -> str:
+    if settings.warnings:
+        raise ConfigError(" ".join(settings.warnings))
+    return words.found_settings(settings.config_path.name)
+
+
+async def _database(settings: Settings) -> str:
+    try:
+        async with open_core(settings, make_model(settings)):
+            return words.found_database(settings.home)
+    except DatabaseBusy as error:
+        return words.found_running(str(error))
+
+
+async def _workspace(root: Path) -> str:
+    try:
+        await asyncio.to_thread(_try_to_write, root)
+    except OSError as error:
+        raise ConfigError(words.workspace_unusable(root, f"{error.strerror}.")) from error
+    return words.found_workspace(root)
+
+
+def _try_to_write(root: Path) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=root) as file:
+        file.write(b"x")
+
+
+async def _tools(settings: Settings) -> str:
+    return words.found_tools(words.TOOLS_NOT_YET)
+
+
+async def _model(settings: Settings) -> str:
+    model = make_model(settings)
+    if model.name == REHEARSAL:
+        return words.banner_rehearsal()
+    try:
+        question = User("Say ok.", "UDOCTOR", "Doctor", "0.0")
+        await model.reply("Answer with one word.", [question], ())
+    finally:
+        await model.close()
+    return words.found_model(model.name)
+
+
+async def _token(settings: Settings) -> str:
+    identity = await _identity(settings)
+    if identity.warnings:
+        raise ConfigError(" ".join(identity.warnings))
+    return words.found_slack(identity.user, identity.team)
+
+
+async def _identity(settings: Settings) -> Identity:
+    client = web_client(reveal(settings.env.slack_bot_token), settings.env.slack_api_url)
+    try:
+        return await identify(client)
+    finally:
+        await close_client(client)
+
+
+async def _agent(settings: Settings) -> str:
+    client = web_client(reveal(settings.env.slack_bot_token), settings.env.slack_api_url)
+    arguments = {"channel_id": NO_CHANNEL, "thread_ts": "1.0", "status": ""}
+    try:
+        await call(client, "assistant.threads.setStatus", arguments)
+    except DeliveryRefused as error:
+        if error.code in AGENT_ERRORS:
+            raise TreadleError(words.agent_off(error.code)) from error
+    finally:
+        await close_client(client)
+    return words.found_agent()
+
+
+async def _socket(settings: Settings) -> str:
+    try:
+        await new_address(reveal(settings.env.slack_app_token), settings.env.slack_api_url or None)
+    except DeliveryRefused as error:
+        raise ConfigError(words.app_token_refused(error.code)) from error
+    return words.found_socket()
+
+
+async def _events(settings: Settings, wait: int) -> str:
+    """Whether a mention arrives. Its event is not acknowledged, so Slack sends it again later."""
+    client = web_client(reveal(settings.env.slack_bot_token), settings.env.slack_api_url)
+    seen: set[str] = set()
+    mentioned = asyncio.Event()
+
+    async def look(item: Item) -> None:
+        seen.add(item.kind)
+        mentioned.set()
+        raise TreadleError("only looked at")
+
+    try:
+        identity = await identify(client)
+        app = build_app(client, identity, None, look, lambda _: None)
+        sockets = Sockets(app, client, reveal(settings.env.slack_app_token))
+        await sockets.start()
+        try:
+            await asyncio.wait_for(mentioned.wait(), wait)
+        except TimeoutError as error:
+            raise ConfigError(words.no_event(identity.user, wait)) from error
+        finally:
+            await sockets.close()
+    finally:
+        await close_client(client)
+    return words.found_events()

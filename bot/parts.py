@@ -1,0 +1,201 @@
+"""Makes each part from the settings; `bot.main` joins them. It decides nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from bot import words
+from bot.agent.entries import ToolCall
+from bot.agent.guard import Limits
+from bot.agent.prompt import Facts
+from bot.config import Need, Settings, load_settings
+from bot.errors import ConfigError, TreadleError
+from bot.model import ChatModel, Endpoint
+from bot.policy import Person, Place, may_speak
+from bot.redact import Redactor
+from bot.rehearsal import RehearsalModel
+from bot.runs.brains import Brains, Hands
+from bot.runs.intake import Admit, Intake
+from bot.runs.local import LocalRuns
+from bot.runs.ports import Outlet, People, Surroundings
+from bot.runs.runner import Runner
+from bot.storage.database import open_database
+from bot.storage.deliveries import Deliveries
+from bot.storage.inbox import Inbox, Item
+from bot.storage.journal import Journals
+from bot.storage.writer import Writer
+from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
+from tools.catalog import builtin_tools
+from tools.loading import load_tools
+from tools.toolset import Toolset, describe, registry
+from tools.workspaces import Scope, Workspaces
+
+
+class SystemClock:
+    """`bot.agent.ports.Clock`."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What every front door shares."""
+
+    settings: Settings
+    redactor: Redactor
+    journals: Journals
+    inbox: Inbox
+    deliveries: Deliveries
+    model: ChatModel | RehearsalModel
+    tools: tuple[Tool, ...]
+    brains: Brains
+
+    def describe(self, call: ToolCall) -> str:
+        """A call's key argument, for people."""
+        return describe(registry(self.tools), call.name, call.arguments)
+
+    def runs(self, outlet: Outlet, people: People, surroundings: Surroundings) -> LocalRuns:
+        """The scheduler for one front door, not yet started."""
+        settings = self.settings
+        intake = Intake(
+            people,
+            surroundings,
+            admit(settings),
+            lambda channel: settings.for_channel(channel).reply_in_threads == "mention",
+            frozenset(settings.access.bots),
+            SystemClock(),
+        )
+        limits = settings.limits
+        runner = Runner(
+            self.journals,
+            self.inbox,
+            intake,
+            self.model,
+            self.brains,
+            outlet,
+            Limits(limits.max_steps, limits.max_seconds, limits.max_tokens),
+            SystemClock(),
+        )
+        return LocalRuns(runner.work)
+
+    def storing(self, runs: LocalRuns) -> Callable[[Item], Awaitable[None]]:
+        """Stores an item, then wakes its thread; durable on return."""
+
+        async def store(item: Item) -> None:
+            if await self.inbox.store(item):
+                runs.wake(item.thread)
+
+        return store
+
+
+@asynccontextmanager
+async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> AsyncIterator[Core]:
+    """Open the database and the workspaces; closed in order at the end."""
+    if settings.database_path is None:
+        raise ConfigError(words.cluster_not_yet())
+    tools = all_tools(settings)
+    with open_workspaces(settings) as workspaces:
+        database = open_database(settings.database_path)
+        writer = Writer(database.engine)
+        try:
+            yield Core(
+                settings,
+                Redactor(settings.secrets),
+                Journals(writer),
+                Inbox(writer),
+                Deliveries(writer),
+                model,
+                tools,
+                make_brains(settings, tools, workspaces),
+            )
+        finally:
+            await writer.close()
+            database.close()
+
+
+def reveal(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret is not None else ""
+
+
+def make_model(settings: Settings) -> ChatModel | RehearsalModel:
+    """The endpoint's model, or the rehearsal model where no endpoint is given."""
+    env = settings.env
+    if env.openai_api_key is None and env.needs_model_key:
+        return RehearsalModel()
+    return ChatModel(Endpoint(settings.model_name, reveal(env.openai_api_key), env.openai_base_url))
+
+
+def all_tools(settings: Settings) -> tuple[Tool, ...]:
+    """The tools of this release and the operator's own."""
+    try:
+        base, root = settings.config_path.parent, settings.workspace_root
+        return (*builtin_tools(), *load_tools(settings.tools.modules, base, root))
+    except ToolDefinitionError as error:
+        raise ConfigError(str(error)) from error
+
+
+@contextmanager
+def open_workspaces(settings: Settings) -> Iterator[Workspaces]:
+    try:
+        scope = Scope(settings.workspace.scope)
+        quota = settings.workspace.quota_mb * 1024 * 1024
+        workspaces = Workspaces(settings.workspace_root, scope, quota=quota)
+    except ToolError as error:
+        raise ConfigError(words.workspace_unusable(settings.workspace_root, str(error))) from error
+    with closing(workspaces):
+        yield workspaces
+
+
+def make_brains(settings: Settings, tools: tuple[Tool, ...], workspaces: Workspaces) -> Brains:
+    enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
+    off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
+
+    @contextmanager
+    def hands(thread: str) -> Iterator[Hands]:
+        try:
+            workspace = workspaces.open(*thread.split(":", 2))
+        except ToolError as error:
+            raise TreadleError(str(error)) from error
+        with workspace:
+            yield Toolset(tools, ToolContext(workspace), enabled, off)
+
+    def facts(thread: str) -> Facts:
+        missing = {name: why for name, why in off.items() if enabled is None or name in enabled}
+        return Facts(words.place_of(thread.split(":", 2)[1]), missing=missing)
+
+    return Brains(hands, lambda: settings.rules, facts, ToolError)
+
+
+def admit(settings: Settings) -> Admit:
+    """Who may speak, as `[access]` says."""
+    access = settings.access
+
+    def judge(person: Person, place: Place) -> str | None:
+        refusal = may_speak(access.speakers, person, place)
+        if refusal is None:
+            return None
+        return words.REFUSALS[refusal] if access.refusal == "say" else ""
+
+    return judge
+
+
+def read_settings(environ: Mapping[str, str], cwd: Path, need: Need) -> Settings:
+    """The settings for a command. Raises ConfigError that names every problem."""
+    root = cwd / environ.get("TREADLE_WORKSPACE", "workspace")
+
+    def own_tools(modules: tuple[str, ...]) -> Collection[str]:
+        try:
+            return [tool.name for tool in load_tools(modules, cwd, root)]
+        except ToolDefinitionError as error:
+            raise ConfigError(str(error)) from error
+
+    return load_settings(
+        environ, cwd, need=need, own_tools=own_tools, off_tools=words.TOOLS_NOT_YET
+    )
