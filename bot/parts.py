@@ -36,6 +36,9 @@ from tools.loading import load_tools
 from tools.toolset import Toolset, describe, registry
 from tools.workspaces import Scope, Workspaces
 
+REHEARSAL_PAUSE = 0.5
+"""Seconds: people should see the steps arrive one by one."""
+
 
 class SystemClock:
     """`bot.agent.ports.Clock`."""
@@ -128,7 +131,7 @@ def make_model(settings: Settings) -> ChatModel | RehearsalModel:
     """The endpoint's model, or the rehearsal model where no endpoint is given."""
     env = settings.env
     if env.openai_api_key is None and env.needs_model_key:
-        return RehearsalModel()
+        return RehearsalModel(REHEARSAL_PAUSE)
     return ChatModel(Endpoint(settings.model_name, reveal(env.openai_api_key), env.openai_base_url))
 
 

@@ -6,6 +6,7 @@ a few forms of words. Every answer says that it is a rehearsal.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import uuid
@@ -17,10 +18,13 @@ from bot.agent.ports import ToolSpec
 
 NAME = "rehearsal"
 LABEL = "_Rehearsal model: set OPENAI_API_KEY for a real one._"
-CAN = (
-    "I can rehearse: arithmetic (`what is 17 * 23?`), `list`, `read notes.txt`, "
-    "`write notes.txt: some text`, `run ls -l`, and several of them joined with `then`."
-)
+EXAMPLES = {
+    "calculate": "`what is 17 * 23?`",
+    "list_dir": "`list`",
+    "read_file": "`read notes.txt`",
+    "write_file": "`write notes.txt: some text`",
+    "run_command": "`run ls -l`",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def _read(match: re.Match[str]) -> Action:
 def _write(match: re.Match[str]) -> Action:
     path = match["path"].strip(" `")
     content = match["content"].strip().strip("`") + "\n"
-    return Action("write_file", {"path": path, "content": content}, f"I write {path}.")
+    return Action("write_file", {"path": path, "content": content}, f"I will write {path}.")
 
 
 def _run(match: re.Match[str]) -> Action:
@@ -87,7 +91,10 @@ _FORMS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Action]]] = (
 
 
 class RehearsalModel:
-    """`bot.agent.ports.Model` without a model."""
+    """`bot.agent.ports.Model` without a model; `pause` (seconds) is how long it seems to think."""
+
+    def __init__(self, pause: float = 0.0) -> None:
+        self._pause = pause
 
     @property
     def name(self) -> str:
@@ -102,16 +109,18 @@ class RehearsalModel:
     async def reply(
         self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
+        await asyncio.sleep(self._pause)
         turn = open_turn(entries)
         users = [entry for entry in turn if isinstance(entry, User)]
         question = users[-1].text if users else ""
         after = turn[turn.index(users[-1]) :] if users else turn
         seen = [entry for entry in after if isinstance(entry, Observation)]
+        offered = {spec.name for spec in specs}
         asked = _actions(question)
         if asked is None:
-            return _answer(_small_talk(question, entries))
+            return _answer(_small_talk(question, entries, offered))
         if len(seen) < len(asked) and not any(entry.is_error for entry in seen):
-            return _call(asked[len(seen)], {spec.name for spec in specs})
+            return _call(asked[len(seen)], offered)
         return _answer(_report(asked, seen))
 
 
@@ -127,16 +136,23 @@ def _actions(question: str) -> list[Action] | None:
     return actions or None
 
 
-def _small_talk(question: str, entries: Sequence[Entry]) -> str:
+def _can(offered: set[str]) -> str:
+    forms = [example for tool, example in EXAMPLES.items() if tool in offered]
+    return f"I can rehearse {', '.join(forms)}, and several of them joined with `then`."
+
+
+def _small_talk(question: str, entries: Sequence[Entry], offered: set[str]) -> str:
     earlier = [entry for entry in entries if isinstance(entry, User)][:-1]
     if earlier and re.search(r"\b(earlier|before|first|remember|said|asked)\b", question, re.I):
         return f"In this thread you first wrote: “{earlier[0].text}”"
-    return f"I am only a rehearsal, so I can't answer that. {CAN}"
+    return f"I am only a rehearsal, so I can't answer that. {_can(offered)}"
 
 
 def _call(action: Action, offered: set[str]) -> ModelReply:
     if action.tool not in offered:
-        return _answer(f"I would use `{action.tool}` for this, but it is not available here. {CAN}")
+        return _answer(
+            f"I would use `{action.tool}` for this, but it is not available here. {_can(offered)}"
+        )
     call = ToolCall(
         f"call_{uuid.uuid4().hex[:12]}",
         action.tool,

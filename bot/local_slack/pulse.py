@@ -21,7 +21,7 @@ class Pulse:
                 future.set_result(None)
 
     async def until(
-        self, condition: Callable[[], T], timeout: float = 10.0, what: str = "the condition"
+        self, condition: Callable[[], T | None], timeout: float = 10.0, what: str = "the condition"
     ) -> T:
         """The first truthy value of ``condition``; ``TimeoutError`` after ``timeout`` seconds."""
         loop = asyncio.get_running_loop()

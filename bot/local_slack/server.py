@@ -191,7 +191,7 @@ class LocalSlack:
         self.world.pulse.beat()
 
     async def until(
-        self, condition: Callable[[], T], timeout: float = 10.0, what: str = "the condition"
+        self, condition: Callable[[], T | None], timeout: float = 10.0, what: str = "the condition"
     ) -> T:
         """The first truthy value of ``condition``; looked at after each change, never polled."""
         return await self.world.pulse.until(condition, timeout, what)

@@ -24,7 +24,9 @@ async def _index(request: web.Request) -> web.StreamResponse:
     index = PAGE / "index.html"
     if not index.is_file():
         return web.Response(status=404, text="The page is not part of this installation.")
-    headers = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-store"}
+    # Older browsers do not count WebSockets of the same origin as 'self'.
+    policy = f"{PAGE_POLICY}; connect-src 'self' ws://{request.host}"
+    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
     return web.FileResponse(index, headers=headers)
 
 

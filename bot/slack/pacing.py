@@ -54,11 +54,9 @@ class Pacer:
             lane.tokens = min(self._burst, lane.tokens + 1)
         self._serve(lane)
 
-    def free(self, channel: str) -> bool:
-        """Whether another slot would be granted at once."""
-        lane = self._lane(channel)
-        self._refill(lane)
-        return lane.tokens >= 1 and not lane.line
+    def calm(self, channel: str) -> bool:
+        """Whether nobody waits in the channel's line: the next slot is a second away at most."""
+        return not self._lane(channel).line
 
     def pause(self, channel: str, seconds: float) -> None:
         """Slack asked to wait: no slot for this long, then one at a time."""

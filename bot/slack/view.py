@@ -165,12 +165,12 @@ class SlackView:
         await self._posts.send(self._next_post(self._ready(self._missing())))
 
     def _next_post(self, ready: Sequence[Piece]) -> Post:
-        """Steps before the answer if both may go at once, else the answer first."""
+        """Steps before the answer where nobody else waits for a slot, else the answer first."""
         finals = _finals(ready)
         steps = [piece for piece in ready if piece.kind is not PieceKind.FINAL]
         if finals:
             steps = [piece for piece in steps if piece.seq < finals[0].seq]
-        if steps and (not finals or self._pacer.free(self._posts.channel)):
+        if steps and (not finals or self._pacer.calm(self._posts.channel)):
             message, shows = steps_message(self._entries, steps, self._verbosity, self._describe)
             return Post(shows, message)
         return self._final_post(finals[0])

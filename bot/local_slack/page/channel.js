@@ -6,7 +6,7 @@ import { icon } from "./icons.js";
 import { messageRows, Scroller } from "./list.js";
 import { avatar, nameOf } from "./people.js";
 
-const FIRST_TRY = "what is 17 * 23?";
+const FIRST_TRIES = ["what is 17 * 23?", "write notes.txt: hello then read notes.txt", "run ls -l"];
 
 export class ChannelPane {
   constructor(app, root) {
@@ -149,7 +149,7 @@ export class ChannelPane {
 
   #hint(channel, isApp, empty) {
     const { app } = this;
-    const chips = [FIRST_TRY, ...app.store.prompts.map((prompt) => prompt.message)];
+    const chips = [...FIRST_TRIES, ...app.store.prompts.map((prompt) => prompt.message)];
     const version = JSON.stringify([channel, isApp, empty, app.store.me.id, isApp ? "" : chips]);
     paint(this.hint, version, () => {
       const title = isApp ? "Your direct messages with Treadle" : `#${channel.name}`;

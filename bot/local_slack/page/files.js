@@ -25,6 +25,12 @@ function size(bytes) {
     : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
+function withToken(address, token) {
+  const target = new URL(address);
+  target.searchParams.set("token", token);
+  return target.href;
+}
+
 /** A file of a message; only this server's own files become links, with the page's token. */
 export function file(item, token) {
   const address = item.url_private_download ?? item.url_private ?? "";
@@ -42,7 +48,7 @@ export function file(item, token) {
     "a",
     {
       class: "file",
-      href: `${address}?${new URLSearchParams({ token })}`,
+      href: withToken(address, token),
       target: "_blank",
       rel: "noopener noreferrer",
       download: item.name,
