@@ -1,0 +1,17 @@
+FROM python:3.12-slim-bookworm
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap git \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 10001 --create-home treadle \
+    && install -d -o treadle -g treadle /srv/treadle
+WORKDIR /opt/treadle
+COPY requirements.lock requirements-build.lock ./
+RUN pip install --no-cache-dir --require-hashes -r requirements.lock -r requirements-build.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY bot bot
+COPY tools tools
+RUN pip install --no-cache-dir --no-deps --no-build-isolation .
+USER 10001
+WORKDIR /srv/treadle
+VOLUME /srv/treadle
+ENTRYPOINT ["treadle"]
+CMD ["run"]
