@@ -15,8 +15,9 @@ from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
 from bot.parts import make_model, open_core, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.app import build_app
+from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
-from bot.slack.sockets import Sockets, new_address
+from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
 from bot.storage.inbox import Item
 
@@ -123,7 +124,7 @@ async def _socket(settings: Settings) -> str:
     try:
         await new_address(reveal(settings.env.slack_app_token), settings.env.slack_api_url or None)
     except DeliveryRefused as error:
-        raise ConfigError(words.app_token_refused(error.code)) from error
+        raise address_refused(error.code) from error
     return words.found_socket()
 
 
@@ -140,7 +141,8 @@ async def _events(settings: Settings, wait: int) -> str:
 
     try:
         identity = await identify(client)
-        app = build_app(client, identity, None, look, lambda _: None)
+        me = Self(identity.user_id, identity.bot_id)
+        app = build_app(client, identity, me, None, look, lambda _: None)
         sockets = Sockets(app, client, reveal(settings.env.slack_app_token))
         await sockets.start()
         try:

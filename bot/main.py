@@ -1,28 +1,32 @@
-"""The composition root: joins the parts and runs them. It decides nothing."""
+"""The composition root: joins the parts and runs them. It decides nothing.
+
+What only one command needs is imported where it is needed: `treadle run` starts without it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot import words
-from bot.checks import examine_host as examine_host
 from bot.config import Need as Need
 from bot.config import Settings as Settings
-from bot.demo import demo_settings as demo_settings
-from bot.demo import page_options
-from bot.local_slack.server import LocalSlack
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
 from bot.redact import RedactingFormatter, Redactor
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.front import SlackFront, Wiring
+from bot.slack.patience import Patience
 from bot.slack.preflight import Identity as Identity
 from bot.slack.render import Verbosity
-from bot.terminal import TerminalOutlet, TerminalPeople, converse
+
+if TYPE_CHECKING:
+    from bot.doctor import Finding
 
 
 async def run_slack(
@@ -32,11 +36,14 @@ async def run_slack(
     ready: Callable[[Identity], None],
     host: str = "127.0.0.1",
     port: int = 3000,
+    patience: Patience | None = None,
 ) -> None:
     """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start."""
     model = make_model(settings)
     async with open_core(settings, model) as core:
-        await serve(core, slack_wiring(core, host, port), stop=stop, ready=ready)
+        wiring = slack_wiring(core, host, port)
+        wiring = replace(wiring, patience=patience or wiring.patience)
+        await serve(core, wiring, stop=stop, ready=ready)
 
 
 async def serve(
@@ -45,15 +52,18 @@ async def serve(
     """Slack, from who we are to the last acknowledgement. What fails ends what was begun."""
     async with AsyncExitStack() as stack:
         stack.push_async_callback(core.model.close)
-        warming = asyncio.create_task(core.model.warm())
-        stack.push_async_callback(asyncio.wait, [warming])
         front = await SlackFront.open(wiring)
         stack.push_async_callback(front.close)
         runs = core.runs(front.outlet, front.people, front.threads)
         stack.push_async_callback(runs.close)
         stack.push_async_callback(front.deafen)
         await front.listen(core.storing(runs))
-        runs.wake_all(await core.journals.unfinished())
+        # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
+        warming = asyncio.create_task(core.model.warm())
+        stack.push_async_callback(asyncio.wait, [warming])
+        unfinished = await core.journals.unfinished()
+        front.outlet.inherited.update(unfinished)
+        runs.wake_all(unfinished)
         ready(front.identity)
         await stop.wait()
 
@@ -62,6 +72,9 @@ async def run_demo(
     settings: Settings, *, stop: asyncio.Event, ready: Callable[[str], None], port: int
 ) -> None:
     """The Slack stand-in with its page, and Treadle in it; `ready` gets the page's address."""
+    from bot.demo import page_options
+    from bot.local_slack.server import LocalSlack
+
     model = make_model(settings)
     banner = words.banner_rehearsal() if model.name == REHEARSAL else words.banner_model(model.name)
     page = LocalSlack(page_options(settings, port, banner))
@@ -78,6 +91,8 @@ async def run_demo(
 
 async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
     """Talk in the terminal until the input ends."""
+    from bot.terminal import TerminalOutlet, TerminalPeople, converse
+
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
         stack.push_async_callback(model.close)
@@ -91,6 +106,20 @@ async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
         await converse(core.storing(runs), runs.idle, safe)
 
 
+async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequence[Finding]:
+    """Every finding of `treadle doctor`; waits up to `wait` seconds for a mention."""
+    from bot.checks import examine_host
+
+    return await examine_host(environ, cwd, wait)
+
+
+def demo_settings(environ: Mapping[str, str], cwd: Path) -> Settings:
+    """The demo's own settings; no Slack variable is read."""
+    from bot.demo import demo_settings
+
+    return demo_settings(environ, cwd)
+
+
 def slack_wiring(core: Core, host: str, port: int) -> Wiring:
     settings, env = core.settings, core.settings.env
     return Wiring(
@@ -102,6 +131,7 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         port=port,
         admins=frozenset(settings.access.admins),
         slack_admins=settings.access.slack_admins,
+        bots=frozenset(settings.access.bots),
         verbosity=lambda channel: Verbosity(settings.for_channel(channel).verbosity),
         describe=core.describe,
         redact=core.redactor.text,

@@ -62,7 +62,7 @@ class TerminalView:
         self._write, self._describe = write, describe
         self._shown = -1
 
-    def begin(self, entries: Sequence[Entry]) -> None:
+    def begin(self, entries: Sequence[Entry], question: str) -> None:
         if self._shown < 0:
             self._shown = len(entries)
 

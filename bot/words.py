@@ -154,6 +154,18 @@ def fenced(thread: str) -> str:
     return f"Another runner has taken over the thread {thread}; this one stops."
 
 
+def record_unknown(kind: object, version: object) -> str:
+    return (
+        f"This conversation holds a record ({kind}, version {version}) that this release of "
+        "Treadle cannot read. Run the release that wrote it, or start a new thread."
+    )
+
+
+def record_damaged(kind: str) -> str:
+    which = f"damaged {kind} record" if kind else "damaged record"
+    return f"This conversation holds a {which}. Start a new thread."
+
+
 # In the thread
 
 BY_DELETING = "deleting the question"
@@ -276,10 +288,10 @@ def app_token_refused(code: str) -> str:
     )
 
 
-def socket_mode_off() -> str:
+def socket_mode_off(code: str) -> str:
     return (
-        "Socket Mode is off for this app. Turn it on under Settings, Socket Mode, or remove "
-        "SLACK_APP_TOKEN and set SLACK_SIGNING_SECRET to use HTTP."
+        f"Slack gives this app no Socket Mode connection ({code}). Turn Socket Mode on in the "
+        "app's settings, or remove SLACK_APP_TOKEN and set SLACK_SIGNING_SECRET to use HTTP."
     )
 
 

@@ -12,9 +12,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from types import UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from bot import words
 from bot.errors import JournalUnreadable
 from bot.policy import Verdict
 
@@ -185,19 +187,17 @@ def dump(entry: Entry) -> str:
 
 def load(text: str) -> Entry:
     """The entry that `dump` wrote. Raises JournalUnreadable for anything else."""
-    body = json.loads(text)
-    kind, version = body.pop("kind", None), body.pop("v", None)
-    if kind not in KINDS or version != VERSION:
-        raise JournalUnreadable(
-            f"This conversation holds a record ({kind}, version {version}) that this release of "
-            "Treadle cannot read; run the release that wrote it, or start a new thread."
-        )
+    try:
+        body = json.loads(text)
+        kind, version = body.pop("kind", None), body.pop("v", None)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise JournalUnreadable(words.record_damaged("")) from error
+    if not isinstance(kind, str) or kind not in KINDS or version != VERSION:
+        raise JournalUnreadable(words.record_unknown(kind, version))
     try:
         entry: Entry = _build(KINDS[kind], body)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise JournalUnreadable(
-            f"This conversation holds a damaged {kind} record; start a new thread."
-        ) from error
+        raise JournalUnreadable(words.record_damaged(kind)) from error
     return entry
 
 
@@ -205,8 +205,11 @@ def _plain(entry: object) -> dict[str, Any]:
     return dataclasses.asdict(entry)  # type: ignore[call-overload, no-any-return]
 
 
+_hints = cache(get_type_hints)
+
+
 def _build(kind: type, body: Mapping[str, Any]) -> Any:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     unknown = set(body) - set(hints)
     if unknown:
         raise ValueError(f"unknown fields {sorted(unknown)}")
@@ -214,14 +217,21 @@ def _build(kind: type, body: Mapping[str, Any]) -> Any:
 
 
 def _value(hint: Any, value: Any) -> Any:
+    """The value as the field's type says; ValueError or TypeError if it is of another."""
+    if type(value) is hint:
+        return value
+    if hint is float and type(value) is int:
+        return float(value)
     origin = get_origin(hint)
-    if origin in (Union, UnionType):
+    if origin in (Union, UnionType):  # "X | None", the only union in a field
         return value if value is None else _value(get_args(hint)[0], value)
-    if origin is tuple:
+    if origin is tuple and isinstance(value, list):
         return tuple(_value(get_args(hint)[0], item) for item in value)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return _build(hint, value)
-    return hint(value) if isinstance(value, str) and issubclass(hint, StrEnum) else value
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return hint(value)
+    raise TypeError(f"{value!r} is not a {hint}")
 
 
 def open_turn(entries: Sequence[Entry]) -> Sequence[Entry]:

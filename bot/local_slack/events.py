@@ -30,7 +30,7 @@ def emit_new_message(world: World, channel: Channel, message: Json) -> None:
     event = {**message, "event_ts": message["ts"]}
     if channel.kind != "im" and message["user"] != BOT_USER_ID and mentions_bot(message):
         kept = ("user", "client_msg_id", "text", "team", "thread_ts", "parent_user_id", "ts",
-                "blocks", "files", "event_ts")  # fmt: skip
+                "blocks", "files", "event_ts", "bot_id", "app_id", "bot_profile")  # fmt: skip
         mention = {key: event[key] for key in kept if key in event}
         emit(world, {"type": "app_mention", **mention, "channel": channel.id}, channel)
     emit_message(world, channel, event)

@@ -24,7 +24,7 @@ from bot.agent.entries import (
 )
 from bot.agent.ports import Clock
 from bot.errors import LookupFailed
-from bot.policy import Person, Place
+from bot.policy import Person, Place, Role
 from bot.runs.ports import People, Surroundings
 from bot.storage.inbox import Addressing, Item, Kind, StoredItem
 
@@ -67,6 +67,19 @@ class Intake:
                     new += _deleted(so_far, item)
         return new
 
+    def addressed(
+        self, journal: Sequence[Entry], root_addressed: bool, items: Sequence[StoredItem]
+    ) -> str | None:
+        """The `ts` of the newest of these messages that is certainly for the bot."""
+        found = (
+            stored.item.ts
+            for stored in reversed(_merged(items))
+            if stored.item.kind is Kind.MESSAGE
+            and not _knows(journal, stored.item.ts)
+            and self._is_for_bot(journal, root_addressed, stored.item)
+        )
+        return next(found, None)
+
     async def _message(
         self, journal: Sequence[Entry], root_addressed: bool, stored: StoredItem
     ) -> list[Entry]:
@@ -90,7 +103,8 @@ class Intake:
             return [Refused((item.ts,), str(error))]
         refusal = self.admit(person, Place(item.team, item.channel))
         if refusal is not None:
-            return [Refused((item.ts,), refusal)]
+            # Two bots that tell each other no would never end.
+            return [Refused((item.ts,), "" if person.bot else refusal)]
         name = await self.people.name(item.author, item.team)
         user = User(await self._readable(item), item.author, name, item.ts, person.role)
         return [*await self._quoted(journal, item), user]
@@ -98,7 +112,10 @@ class Intake:
     async def _person(self, item: Item) -> Person:
         if item.is_bot:
             return Person(item.author, role="bot", bot=True)
-        return await self.people.lookup(item.author, item.author_team or item.team)
+        person = await self.people.lookup(item.author, item.team)
+        if item.author_team in ("", item.team):
+            return person
+        return replace(person, role=Role.MEMBER.value, external=True)
 
     async def _quoted(self, journal: Sequence[Entry], item: Item) -> list[Entry]:
         """The thread's messages from before the bot was called into it."""
@@ -129,10 +146,14 @@ class Intake:
 
 
 def _merged(items: Sequence[StoredItem]) -> list[StoredItem]:
-    """Edits and deletions of messages that wait beside them are applied to those messages."""
+    """Edits and deletions of messages that wait beside them are applied to those messages.
+
+    Slack may deliver them before the message, or one before the other: a message comes first, then
+    its edits in their own order.
+    """
     waiting: dict[str, StoredItem] = {}
     rest: list[StoredItem] = []
-    for stored in items:
+    for stored in sorted(items, key=_in_order):
         item = stored.item
         message = waiting.get(item.ts)
         match item.kind:
@@ -149,7 +170,13 @@ def _merged(items: Sequence[StoredItem]) -> list[StoredItem]:
                 waiting[item.ts] = replace(message, item=item)
             case _:
                 rest.append(stored)
-    return sorted([*waiting.values(), *rest], key=lambda s: (float(s.item.ts), s.id))
+    return sorted([*waiting.values(), *rest], key=_in_order)
+
+
+def _in_order(stored: StoredItem) -> tuple[float, int, float]:
+    item = stored.item
+    turn = [Kind.MESSAGE, Kind.EDIT, Kind.DELETION].index(item.kind)
+    return float(item.ts), turn, float(item.change or 0)
 
 
 def _stronger(first: Addressing, second: Addressing) -> Addressing:
@@ -166,15 +193,17 @@ def _knows(journal: Sequence[Entry], ts: str) -> bool:
 
 
 def _others_wrote(journal: Sequence[Entry], author: str) -> bool:
-    """Whether another human has written since the bot last said something."""
+    """Whether another human has written since the bot last spoke, or this one spoke to it."""
     for entry in reversed(journal):
         if isinstance(entry, ModelReply | Answered | Stopped | Failed):
             return False
-        if isinstance(entry, User) and entry.author != author:
-            return True
+        if isinstance(entry, Refused) and entry.text:
+            return False
+        if isinstance(entry, User):
+            return entry.author != author
         if isinstance(entry, Overheard) and any(q.author != author for q in entry.quotes):
             return True
-    return False
+    return True
 
 
 def _edited(journal: Sequence[Entry], ts: str, text: str) -> list[Entry]:

@@ -35,8 +35,8 @@ class Surroundings(Protocol):
 class View(Protocol):
     """One thread as people see it, made to match its journal."""
 
-    def begin(self, entries: Sequence[Entry]) -> None:
-        """Work has begun: give a sign of life within a second unless something is posted."""
+    def begin(self, entries: Sequence[Entry], question: str) -> None:
+        """Work on the message with this `ts` has begun: give a sign of life within a second."""
         ...
 
     def look(self, entries: Sequence[Entry]) -> None:

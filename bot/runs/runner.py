@@ -36,12 +36,13 @@ class ThreadJournal:
         intake: Intake,
         stored: StoredThread,
         arrived: asyncio.Event,
+        view: View,
     ) -> None:
         self.thread = stored.thread
         self._journals, self._inbox, self._intake = journals, inbox, intake
         self._entries = list(stored.entries)
         self._root_addressed = stored.root_addressed
-        self._arrived = arrived
+        self._arrived, self._view = arrived, view
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -60,6 +61,9 @@ class ThreadJournal:
             return False
         if not self._entries and await self._fetch_missed(items[0].item):
             items = await self._inbox.waiting(self.thread)
+        question = self._intake.addressed(self._entries, self._root_addressed, items)
+        if question is not None:  # before people and threads are looked up, which may take long
+            self._view.begin(self._entries, question)
         new = await self._intake.entries(self._entries, self._root_addressed, items)
         taken = [stored.id for stored in items]
         await self._journals.append(self.thread, len(self._entries), new, taken)
@@ -94,7 +98,8 @@ class Runner:
         try:
             journal = await self._journal(thread, view, arrived)
             while journal is not None:
-                await journal.take_inbox()
+                if not covers(open_turn(journal.entries)):
+                    await journal.take_inbox()  # an open turn takes it when its calls are done
                 await self._turn(journal, view)
                 await view.settle(journal.entries)
                 if not arrived.is_set() and await self.journals.finish(thread):
@@ -111,8 +116,9 @@ class Runner:
         except JournalUnreadable as error:
             log.error("%s: %s", thread, error)
             await view.settle([Failed((), str(error))])
+            arrived.clear()
             return None
-        journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, arrived)
+        journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, arrived, view)
         if covers(open_turn(journal.entries)):
             await journal.append(Resumed(self.journals.owner))
         return journal
@@ -121,9 +127,9 @@ class Runner:
         def heard() -> Sequence[User]:
             return [entry for entry in open_turn(journal.entries) if isinstance(entry, User)]
 
-        if not heard():
+        if not (asking := heard()):
             return
-        view.begin(journal.entries)
+        view.begin(journal.entries, asking[-1].at)
         try:
             with self.brains.open(journal.thread, heard) as brain:
                 await run_turn(

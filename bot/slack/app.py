@@ -31,6 +31,7 @@ ANYTHING = re.compile(r".*", re.S)
 def build_app(
     client: AsyncWebClient,
     identity: Identity,
+    me: Self,
     signing_secret: str | None,
     store: Callable[[Item], Awaitable[None]],
     home_opened: Callable[[str], None],
@@ -63,7 +64,6 @@ def build_app(
         ssl_check_enabled=False,
         logger=_bolt_log(),
     )
-    me = Self(identity.user_id, identity.bot_id)
 
     async def on_message(body: Payload) -> None:
         item = read_event(body, me)

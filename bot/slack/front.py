@@ -13,8 +13,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.slack.app import build_app
 from bot.slack.home import Home
 from bot.slack.inbound import Self
-from bot.slack.outbound import LOOK_UP_SECONDS, Outbound
+from bot.slack.outbound import Outbound
 from bot.slack.pacing import Pacer
+from bot.slack.patience import Patience
 from bot.slack.people import SlackPeople
 from bot.slack.preflight import Identity, identify
 from bot.slack.render import Describe, Verbosity
@@ -41,13 +42,14 @@ class Wiring:
     port: int
     admins: frozenset[str]
     slack_admins: bool
+    bots: frozenset[str]
     verbosity: Callable[[str], Verbosity]
     describe: Describe
     redact: Callable[[str], str]
     deliveries: Deliveries
     model: str
     tools: Sequence[tuple[str, str]]
-    look_up_seconds: float = LOOK_UP_SECONDS
+    patience: Patience = field(default_factory=Patience)
 
 
 class SlackFront:
@@ -55,16 +57,18 @@ class SlackFront:
 
     def __init__(self, wiring: Wiring, client: AsyncWebClient, identity: Identity) -> None:
         self._wiring, self._client, self.identity = wiring, client, identity
-        me = Self(identity.user_id, identity.bot_id)
-        self.people = SlackPeople(client, wiring.admins, wiring.slack_admins)
-        self.threads = SlackThreads(client, self.people, me)
+        self._me = Self(identity.user_id, identity.bot_id, wiring.bots)
+        self.people = SlackPeople(
+            client, wiring.admins, wiring.slack_admins, wiring.patience.person
+        )
+        self.threads = SlackThreads(client, self.people, self._me)
         outbound = Outbound(
             client,
             wiring.deliveries,
             self.threads,
             Pacer(time.monotonic),
             wiring.redact,
-            wiring.look_up_seconds,
+            wiring.patience.look_up,
         )
         self.outlet = SlackOutlet(outbound, Signs(client), wiring.verbosity, wiring.describe)
         self._home = Home(client, wiring.model, wiring.tools)
@@ -85,9 +89,9 @@ class SlackFront:
         """Let events in. Raises ConfigError if Slack refuses the app token."""
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
-        app = build_app(self._client, self.identity, secret, store, self._home.opened)
+        app = build_app(self._client, self.identity, self._me, secret, store, self._home.opened)
         if wiring.app_token:
-            self._sockets = Sockets(app, self._client, wiring.app_token)
+            self._sockets = Sockets(app, self._client, wiring.app_token, wiring.patience)
             await self._sockets.start()
         else:
             self._server = await _serve(app, wiring.host, wiring.port)

@@ -20,14 +20,25 @@ _FIRST_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)(?:\|[^>]*)?>")
 
 
 class Self:
-    """Which user and bot the app is: its own messages are never read."""
+    """Which user and bot the app is: its own messages are never read.
 
-    def __init__(self, user_id: str, bot_id: str) -> None:
-        self.user_id, self.bot_id = user_id, bot_id
+    Nor are those of other bots, unless `[access] bots` names them.
+    """
+
+    def __init__(self, user_id: str, bot_id: str, bots: frozenset[str] = frozenset()) -> None:
+        self.user_id, self.bot_id, self._bots = user_id, bot_id, bots
 
     def wrote(self, message: Payload) -> bool:
         return _text(message, "user") == self.user_id or (
             bool(self.bot_id) and _text(message, "bot_id") == self.bot_id
+        )
+
+    def hears(self, message: Payload) -> bool:
+        """Whether the message's author is one to be read at all."""
+        if self.wrote(message):
+            return False
+        return not _is_bot(message) or bool(
+            {_text(message, "bot_id"), _text(message, "user")} & self._bots
         )
 
 
@@ -48,20 +59,22 @@ def _spoken(
     body: Payload, event: Payload, message: Payload, kind: Kind, me: Self, change: str = ""
 ) -> Item | None:
     ts, channel = _text(message, "ts"), _text(event, "channel")
-    author = _text(message, "user") or _text(message, "bot_id")
-    if not (ts and channel and author) or me.wrote(message):
+    is_bot = _is_bot(message)
+    # A bot is known to the rules by its bot id; its messages may carry a user id besides.
+    author = (is_bot and _text(message, "bot_id")) or _text(message, "user")
+    if not (ts and channel and author and me.hears(message)):
         return None
     text = _text(message, "text")
     return Item(
         kind=kind,
-        team=_text(body, "team_id") or _text(event, "team"),
+        team=_team(body),
         channel=channel,
         root_ts=_text(message, "thread_ts") or ts,
         ts=ts,
         author=author,
         text=readable(text, me.user_id),
         addressing=_addressing(text, event, me),
-        is_bot=bool(_text(message, "bot_id")) or _text(message, "subtype") == "bot_message",
+        is_bot=is_bot,
         author_team=_text(message, "user_team") or _text(message, "team"),
         files=_files(message),
         event_id=_text(body, "event_id") or None,
@@ -81,17 +94,29 @@ def _changed(body: Payload, event: Payload, me: Self) -> Item | None:
 
 def _deleted(body: Payload, event: Payload, me: Self) -> Item | None:
     message, ts = _mapping(event, "previous_message"), _text(event, "deleted_ts")
-    if not ts or me.wrote(message):
+    if not ts or not me.hears(message):
         return None
     return Item(
         kind=Kind.DELETION,
-        team=_text(body, "team_id"),
+        team=_team(body),
         channel=_text(event, "channel"),
         root_ts=_text(message, "thread_ts") or ts,
         ts=ts,
         author=_text(message, "user"),
         event_id=_text(body, "event_id") or None,
     )
+
+
+def _is_bot(message: Payload) -> bool:
+    return bool(_text(message, "bot_id")) or _text(message, "subtype") == "bot_message"
+
+
+def _team(body: Payload) -> str:
+    """The workspace that the app is installed in; `team_id` may be a partner's.
+
+    Source: docs.slack.dev, "Using the Events API", the outer event.
+    """
+    return _text(body, "context_team_id") or _text(body, "team_id")
 
 
 def _addressing(text: str, event: Payload, me: Self) -> Addressing:

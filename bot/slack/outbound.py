@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
-from bot.slack.blocks import escape, plain, section, visible_text
+from bot.slack.blocks import plain, section
 from bot.slack.markdown import RenderedMessage
 from bot.slack.pacing import Pacer
 from bot.slack.threads import EVENT_TYPE, SlackThreads
@@ -21,9 +21,6 @@ from bot.storage.deliveries import Deliveries, Delivery, State
 
 log = logging.getLogger(__name__)
 
-LOOK_UP_SECONDS = 10.0
-"""A post whose outcome is unknown is looked for in the thread no sooner than this."""
-PLAIN_LIMIT = 3000
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -48,11 +45,15 @@ class Outbound:
     threads: SlackThreads
     pacer: Pacer
     redact: Callable[[str], str]
-    look_up_seconds: float = LOOK_UP_SECONDS
+    look_up_seconds: float
 
 
 class ThreadPosts:
-    """One thread's posts. `shown` holds the pieces that stand there, or are believed to."""
+    """One thread's posts.
+
+    `shown` holds the pieces that stand there, or are believed to; `refused` those that Slack would
+    not take as blocks, so that they must be sent as plain text.
+    """
 
     def __init__(
         self,
@@ -63,7 +64,8 @@ class ThreadPosts:
     ) -> None:
         self._out, self._thread, self._on_posted = outbound, thread, on_posted
         _, self.channel, self.root_ts = thread.split(":", 2)
-        self.shown = {key for delivery in earlier for key in delivery.pieces}
+        self.refused = {key for d in earlier if d.state is State.REFUSED for key in d.pieces}
+        self.shown = {key for d in earlier if d.state is not State.REFUSED for key in d.pieces}
         self._in_doubt = [d for d in earlier if d.state is State.TRYING]
 
     def seconds_to_look_up(self) -> float | None:
@@ -82,7 +84,7 @@ class ThreadPosts:
             log.warning("%s: %s It will be looked up.", key, error)
             self._in_doubt.append(delivery)
 
-    async def look_up(self, rebuild: Callable[[Sequence[str]], Post]) -> None:
+    async def look_up(self, rebuild: Callable[[Sequence[str]], Post | None]) -> None:
         """Look for the oldest post in doubt. If it is not there, its pieces are missing again.
 
         Where the thread cannot be read, what people wait for is posted again (`rebuild` makes it
@@ -96,7 +98,7 @@ class ThreadPosts:
         except DeliveryRefused as error:
             log.warning("%s cannot be looked up: %s", delivery.key, error)
             post = rebuild(delivery.pieces)
-            if post.final:
+            if post is not None and post.final:
                 await self.send(_marked(post))
             else:
                 await self._out.deliveries.end(delivery.key, State.GIVEN_UP)
@@ -123,19 +125,23 @@ class ThreadPosts:
                 await asyncio.sleep(wait)
                 wait = min(30.0, wait * 2)
             except DeliveryRefused as error:
-                simpler = _as_text(post) if error.code in TOO_MUCH else []
-                if not simpler:
-                    log.error("%s was not delivered: %s", key, error)
-                    await self._out.deliveries.end(key, State.GIVEN_UP)
-                    return
-                log.warning("%s: %s It is sent as plain text.", key, error)
-                for part in simpler[:-1]:
-                    await self._post_message(f"{key}~", part)
-                post = simpler[-1]
+                await self._give_up(key, post, error)
+                return
             else:
                 self._on_posted()
                 await self._out.deliveries.end(key, State.POSTED, ts)
                 return
+
+    async def _give_up(self, key: str, post: Post, error: DeliveryRefused) -> None:
+        """Slack will never take this post; what it shows may still go as plain text."""
+        if error.code in TOO_MUCH and post.message.blocks:
+            log.warning("%s: %s It is sent as plain text.", key, error)
+            self.refused |= set(post.shows)
+            self.shown -= set(post.shows)
+            await self._out.deliveries.end(key, State.REFUSED)
+        else:
+            log.error("%s was not delivered: %s", key, error)
+            await self._out.deliveries.end(key, State.GIVEN_UP)
 
     async def _post_message(self, key: str, post: Post) -> str:
         arguments: dict[str, object] = {
@@ -151,6 +157,8 @@ class ThreadPosts:
         }
         if post.message.blocks:
             arguments["blocks"] = self._redacted(post.message.blocks)
+        else:
+            arguments["mrkdwn"] = False  # its stars and underscores are to be seen
         answer = await call(self._out.client, "chat.postMessage", arguments)
         return str(answer.get("ts", ""))
 
@@ -164,16 +172,10 @@ class ThreadPosts:
         return value
 
 
-def _as_text(post: Post) -> list[Post]:
-    """The same as plain text in short messages; none if it is plain text already."""
-    if not post.message.blocks:
-        return []
-    text = visible_text(post.message.blocks)
-    parts = [text[start : start + PLAIN_LIMIT] for start in range(0, len(text), PLAIN_LIMIT)]
-    return [replace(post, message=RenderedMessage(escape(part), ())) for part in parts]
-
-
 def _marked(post: Post) -> Post:
-    note = section(plain(words.possibly_repeated()))
-    message = replace(post.message, blocks=(note, *post.message.blocks))
-    return replace(post, message=message)
+    note, message = words.possibly_repeated(), post.message
+    if message.blocks:
+        marked = replace(message, blocks=(section(plain(note)), *message.blocks))
+    else:
+        marked = replace(message, text=f"{note}\n{message.text}")
+    return replace(post, message=marked)

@@ -61,7 +61,9 @@ class Pacer:
     def pause(self, channel: str, seconds: float) -> None:
         """Slack asked to wait: no slot for this long, then one at a time."""
         lane = self._lane(channel)
-        lane.tokens, lane.filled_at = 0.0, self._now() + seconds - 1 / self._rate
+        self._refill(lane)
+        lane.tokens = 0.0
+        lane.filled_at = max(lane.filled_at, self._now() + seconds - 1 / self._rate)
         self._serve(lane)
 
     def _lane(self, channel: str) -> _Lane:

@@ -17,10 +17,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
 from bot.policy import Person, Role
-from bot.slack.web import RateLimited, call
+from bot.slack.web import read
 
 FRESH_SECONDS = 600.0
-RETRY_SECONDS = 30.0
 KNOWN_PEOPLE = 5000
 
 
@@ -39,7 +38,7 @@ class SlackPeople:
         client: AsyncWebClient,
         admins: frozenset[str],
         slack_admins: bool,
-        retry_seconds: float = RETRY_SECONDS,
+        retry_seconds: float,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client, self._admins, self._slack_admins = client, admins, slack_admins
@@ -69,23 +68,12 @@ class SlackPeople:
     async def _ask(self, user: str, team: str) -> _Known:
         if not user.startswith(("U", "W")):
             raise LookupFailed(words.person_unknown(user, "not a user id"))
-        deadline = self._now() + self._retry_seconds
-        wait = 1.0
-        while True:
-            try:
-                answer = await call(self._client, "users.info", {"user": user})
-                break
-            except DeliveryRefused as error:
-                raise LookupFailed(words.person_unknown(user, error.code)) from error
-            except DeliveryError as error:
-                if isinstance(error, RateLimited):
-                    wait = error.seconds
-                if self._now() + wait > deadline:
-                    raise LookupFailed(
-                        words.person_unknown(user, "Slack gave no answer")
-                    ) from error
-                await asyncio.sleep(wait)
-                wait *= 2
+        try:
+            answer = await read(self._client, "users.info", {"user": user}, self._retry_seconds)
+        except DeliveryRefused as error:
+            raise LookupFailed(words.person_unknown(user, error.code)) from error
+        except DeliveryError as error:
+            raise LookupFailed(words.person_unknown(user, "Slack gave no answer")) from error
         return self._remember(user, team, answer.get("user"))
 
     def _remember(self, user: str, team: str, found: object) -> _Known:
@@ -99,8 +87,7 @@ class SlackPeople:
         return known
 
     def _person(self, user: str, team: str, found: Mapping[str, object]) -> Person:
-        home = found.get("team_id")
-        external = found.get("is_stranger") is True or (isinstance(home, str) and home != team)
+        external = found.get("is_stranger") is True or team not in _teams(found)
         guest = found.get("is_restricted") is True or found.get("is_ultra_restricted") is True
         leads = found.get("is_admin") is True or found.get("is_owner") is True
         if external:
@@ -110,6 +97,13 @@ class SlackPeople:
         else:
             role = Role.GUEST.value if guest else Role.MEMBER.value
         return Person(user, role, external=external, bot=found.get("is_bot") is True)
+
+
+def _teams(found: Mapping[str, object]) -> set[object]:
+    """The workspaces that the person is a full part of; on Enterprise Grid there may be several."""
+    enterprise = found.get("enterprise_user")
+    more = enterprise.get("teams") if isinstance(enterprise, Mapping) else None
+    return {found.get("team_id"), *(more if isinstance(more, list) else ())}
 
 
 def _name(found: Mapping[str, object]) -> str:

@@ -22,7 +22,19 @@ from bot.agent.entries import (
     Stopped,
     ToolCall,
 )
-from bot.slack.blocks import Block, Element, bold, clip, code, escape, fixed, plain, section, units
+from bot.slack.blocks import (
+    Block,
+    Element,
+    bold,
+    clip,
+    code,
+    escape,
+    fixed,
+    plain,
+    section,
+    units,
+    visible_text,
+)
 from bot.slack.markdown import RenderedMessage, to_messages
 
 THOUGHT_LIMIT = 400
@@ -32,6 +44,8 @@ FULL_LIMIT = 3000
 STEPS_LIMIT = 6000
 """Characters of steps in one message, well under what Slack refuses."""
 TEXT_LIMIT = 3000
+PLAIN_LIMIT = 3000
+"""Characters of a message that has no blocks; Slack recommends at most 4,000."""
 
 Describe = Callable[[ToolCall], str]
 """A call's key argument, in short."""
@@ -99,6 +113,20 @@ def final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage,
             return (_notice(text),)
         case _:
             raise AssertionError(f"{type(entry).__name__} is not shown as a final message")
+
+
+def as_text(message: RenderedMessage, limit: int = PLAIN_LIMIT) -> list[RenderedMessage]:
+    """What a message's blocks show, as plain text in messages of at most `limit` characters.
+
+    They are cut behind a line where there is one; together they hold every character.
+    """
+    text = visible_text(message.blocks)
+    parts = []
+    while len(text) > limit:
+        end = text.rfind("\n", 0, limit) + 1 or limit
+        parts.append(text[:end])
+        text = text[end:]
+    return [RenderedMessage(escape(part), ()) for part in (*parts, text)]
 
 
 def final_covers(entry: Entry) -> tuple[str, ...]:

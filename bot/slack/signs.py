@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -23,6 +24,18 @@ FIRST_SECONDS = 0.5
 SILENT_SECONDS = 5.0
 RENEW_SECONDS = 90.0
 REACTION = "eyes"
+NO_STATUS = frozenset(
+    {
+        "unknown_method",
+        "method_deprecated",
+        "missing_scope",
+        "not_authorized",
+        "not_allowed",
+        "not_allowed_token_type",
+        "feature_not_enabled",
+    }
+)
+"""What says that this workspace or app has no status at all, rather than not in this thread."""
 
 
 class Signs:
@@ -31,16 +44,18 @@ class Signs:
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
         self._has_status = True
+        self._sure = False
 
     async def show(self, channel: str, thread_ts: str, question: str) -> str:
         """Show that work goes on; returns what was shown: "status", "reaction" or ""."""
         if self._has_status:
             try:
                 await self._status(channel, thread_ts, words.WORKING)
+                self._sure = True
                 return "status"
             except DeliveryRefused as error:
                 log.info("no assistant status here (%s): using a reaction", error.code)
-                self._has_status = False
+                self._has_status = error.code not in NO_STATUS
             except DeliveryError:
                 return ""
         return "reaction" if await self._reaction("reactions.add", channel, question) else ""
@@ -54,6 +69,11 @@ class Signs:
                 await self._status(channel, thread_ts, "")
             except DeliveryError as error:
                 log.info("the status could not be cleared: %s", error)
+
+    async def clean(self, channel: str, questions: Sequence[str]) -> None:
+        """Take away reactions that a killed process may have left on these messages."""
+        for question in () if self._sure else questions:
+            await self._reaction("reactions.remove", channel, question)
 
     async def _status(self, channel: str, thread_ts: str, status: str) -> None:
         arguments = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
@@ -105,6 +125,10 @@ class Sign:
         if self._shown and not cleared:
             await self._signs.hide(self._shown, self._channel, self._thread_ts, self._question)
         self._shown = ""
+
+    async def clean(self, questions: Sequence[str]) -> None:
+        """Take away what a killed process may have left on these messages."""
+        await self._signs.clean(self._channel, questions)
 
     async def _keep(self) -> None:
         pause = FIRST_SECONDS

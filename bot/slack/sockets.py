@@ -22,23 +22,29 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import ConfigError, DeliveryError, DeliveryRefused
+from bot.slack.patience import Patience
 from bot.slack.web import RateLimited, call, close_client, web_client
 
 log = logging.getLogger(__name__)
 
-HELLO_SECONDS = 30.0
-HEARTBEAT_SECONDS = 10.0
-FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
-FINAL_CODES = frozenset({"invalid_auth", "not_authed", "not_allowed_token_type", "missing_scope"})
+LONGEST_WAIT = 30.0
+TOKEN_CODES = frozenset(
+    {"invalid_auth", "not_authed", "not_allowed_token_type", "missing_scope", "token_revoked"}
+)
+PASSING_CODES = frozenset(
+    {"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+)
+"""Slack's own troubles; every other refusal of an address will be given again."""
 
 
 class _Connection(SocketModeClient):
     """One WebSocket. It never reconnects: it says that it is lost."""
 
-    def __init__(self, web_client: AsyncWebClient, app_token: str) -> None:
+    def __init__(self, web_client: AsyncWebClient, app_token: str, patience: Patience) -> None:
         quiet = logging.getLogger("bot.slack.socket")
         quiet.setLevel(logging.CRITICAL)  # the supervisor says what happened, in one line
         super().__init__(app_token, logger=quiet, web_client=web_client)
+        self._patience = patience
         self.hello = asyncio.Event()
         self.lost = asyncio.Event()
         self.reason = ""
@@ -46,10 +52,10 @@ class _Connection(SocketModeClient):
     async def open(self, address: str) -> None:
         """Connect to a single-use address, once. Raises aiohttp.ClientError, TimeoutError."""
         self.current_session = await self.aiohttp_client_session.ws_connect(
-            address, autoping=False, heartbeat=HEARTBEAT_SECONDS, proxy=self.proxy
+            address, autoping=False, heartbeat=self._patience.heartbeat, proxy=self.proxy
         )
         self.message_receiver = asyncio.ensure_future(self._receive())
-        await asyncio.wait_for(self.hello.wait(), HELLO_SECONDS)
+        await asyncio.wait_for(self.hello.wait(), self._patience.hello)
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         self.lost.set()
@@ -86,8 +92,10 @@ class Sockets:
         app: AsyncApp,
         client: AsyncWebClient,
         app_token: str,
+        patience: Patience | None = None,
     ) -> None:
         self._app, self._web, self._app_token = app, client, app_token
+        self._patience = patience or Patience()
         self._now: _Connection | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -111,7 +119,7 @@ class Sockets:
             before, reason = self._now, self._now.reason
             log.info("the connection to Slack ended (%s); connecting again", reason)
             if reason == "link_disabled":
-                log.error("%s", words.socket_mode_off())
+                log.error("%s", address_refused(reason))
             try:
                 self._now = await self._connect()
             except ConfigError as error:
@@ -121,9 +129,9 @@ class Sockets:
                 await _close(before)
 
     async def _connect(self) -> _Connection:
-        wait = FIRST_WAIT
+        wait = self._patience.reconnect
         while True:
-            connection = _Connection(self._web, self._app_token)
+            connection = _Connection(self._web, self._app_token, self._patience)
             connection.socket_mode_request_listeners.append(self._handle)
             try:
                 await connection.open(await new_address(self._app_token, self._web.base_url))
@@ -132,10 +140,10 @@ class Sockets:
                 raise
             except (DeliveryError, aiohttp.ClientError, OSError, TimeoutError) as error:
                 await _close(connection)
-                if isinstance(error, DeliveryRefused) and error.code in FINAL_CODES:
-                    raise ConfigError(words.app_token_refused(error.code)) from error
+                if isinstance(error, DeliveryRefused) and error.code not in PASSING_CODES:
+                    raise address_refused(error.code) from error
                 if connection.reason == "link_disabled":
-                    raise ConfigError(words.socket_mode_off()) from error
+                    raise address_refused(connection.reason) from error
                 wait = max(wait, error.seconds) if isinstance(error, RateLimited) else wait
                 log.warning("%s", words.socket_retry(str(error) or "no greeting", wait))
                 await asyncio.sleep(wait)
@@ -150,6 +158,13 @@ class Sockets:
             await send_async_response(client, request, response, 0.0)
         except (aiohttp.ClientError, ConnectionError) as error:
             log.info("an acknowledgement was not sent, Slack will repeat the event: %s", error)
+
+
+def address_refused(code: str) -> ConfigError:
+    """Why Slack gives out no Socket Mode address, and what to do."""
+    if code in TOKEN_CODES:
+        return ConfigError(words.app_token_refused(code))
+    return ConfigError(words.socket_mode_off(code))
 
 
 async def new_address(app_token: str, api_url: str | None) -> str:

@@ -12,9 +12,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.agent.entries import Quote
 from bot.errors import DeliveryError
-from bot.runs.ports import People
 from bot.slack.inbound import Payload, Self, read_event, readable
-from bot.slack.web import call
+from bot.slack.people import SlackPeople
+from bot.slack.web import read
 from bot.storage.inbox import Item
 
 log = logging.getLogger(__name__)
@@ -22,13 +22,15 @@ log = logging.getLogger(__name__)
 QUOTED_MESSAGES = 50
 QUOTED_CHARACTERS = 20_000
 PAGES = 10
+READ_SECONDS = 15.0
+"""How long a failing page is tried again; the answer waits for it."""
 EVENT_TYPE = "treadle_delivery"
 
 
 class SlackThreads:
     """`bot.runs.ports.Surroundings` on Slack, and the look-up of one's own posts."""
 
-    def __init__(self, client: AsyncWebClient, people: People, me: Self) -> None:
+    def __init__(self, client: AsyncWebClient, people: SlackPeople, me: Self) -> None:
         self._client, self._people, self._me = client, people, me
 
     async def earlier(self, thread: str, before: str) -> Sequence[Quote]:
@@ -91,7 +93,7 @@ class SlackThreads:
         if oldest is not None:
             arguments["oldest"] = oldest
         for _ in range(PAGES):
-            answer = await call(self._client, "conversations.replies", arguments)
+            answer = await read(self._client, "conversations.replies", arguments, READ_SECONDS)
             messages = answer.get("messages")
             for message in messages if isinstance(messages, list) else ():
                 yield message

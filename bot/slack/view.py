@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from bot.agent.entries import Answered, Entry, Failed, Stopped, User
+from bot.agent.entries import Answered, Entry, Failed, Refused, Stopped, User
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
 from bot.slack.render import (
+    STEPS_LIMIT,
     Describe,
     Piece,
     PieceKind,
     Verbosity,
+    as_text,
     final_covers,
     final_messages,
     pieces,
@@ -23,6 +25,8 @@ from bot.slack.render import (
 )
 from bot.slack.signs import Sign, Signs
 
+MARKED = 3
+"""So many of a thread's latest messages may carry the reaction of a process that was killed."""
 HOLD_SECONDS = 1.0
 """A call waits this long for its observations, to be one message with them."""
 
@@ -35,19 +39,22 @@ class SlackOutlet:
     signs: Signs
     verbosity: Callable[[str], Verbosity]
     describe: Describe
+    inherited: set[str] = field(default_factory=set)
+    """Threads that an earlier process left unfinished: its sign of life may still be there."""
 
     async def open(self, thread: str) -> SlackView:
         sign = Sign(self.signs, thread)
         earlier = await self.outbound.deliveries.of(thread)
         posts = ThreadPosts(self.outbound, thread, earlier, sign.spoke)
-        return SlackView(self, posts, sign)
+        return SlackView(self, thread, posts, sign)
 
 
 class SlackView:
     """`bot.runs.ports.View` of one Slack thread."""
 
-    def __init__(self, outlet: SlackOutlet, posts: ThreadPosts, sign: Sign) -> None:
-        self._posts, self._sign = posts, sign
+    def __init__(self, outlet: SlackOutlet, thread: str, posts: ThreadPosts, sign: Sign) -> None:
+        self._thread, self._posts, self._sign = thread, posts, sign
+        self._inherited = outlet.inherited
         self._pacer = outlet.outbound.pacer
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
@@ -60,9 +67,8 @@ class SlackView:
         self._ticket: Ticket | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, entries: Sequence[Entry]) -> None:
-        question = next((e.at for e in reversed(entries) if isinstance(e, User)), None)
-        self._sign.begin(question or self._posts.root_ts)
+    def begin(self, entries: Sequence[Entry], question: str) -> None:
+        self._sign.begin(question)
 
     def look(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -87,6 +93,9 @@ class SlackView:
         finally:
             waiter.cancel()
         await self._sign.end()
+        if self._thread in self._inherited:
+            self._inherited.remove(self._thread)
+            await self._sign.clean(_asked(entries))
 
     async def close(self) -> None:
         await self._sign.end()
@@ -102,7 +111,7 @@ class SlackView:
             if self._ready(missing):
                 await self._post_next()
             elif look_up == 0:
-                await self._posts.look_up(self._rebuilt)
+                await self._posts.look_up(self._final_rebuilt)
             elif missing or look_up is not None:
                 await self._changed_within(min(self._hold_left(missing), look_up or HOLD_SECONDS))
             else:
@@ -127,13 +136,26 @@ class SlackView:
         return [piece for piece in found if not self._is_shown(piece)]
 
     def _is_shown(self, piece: Piece) -> bool:
-        keys = self._parts(piece) if piece.kind is PieceKind.FINAL else [piece.key]
-        return all(key in self._posts.shown for key in keys)
+        if piece.kind is not PieceKind.FINAL:
+            return piece.key in self._posts.shown
+        return all(self._stands(post) for post in self._final_posts(piece.seq))
 
-    def _parts(self, piece: Piece) -> list[str]:
-        if piece.seq not in self._finals:
-            self._finals[piece.seq] = final_messages(self._entries, piece.seq)
-        return [f"{piece.key}.{part}" for part in range(len(self._finals[piece.seq]))]
+    def _stands(self, post: Post) -> bool:
+        return self._posts.shown.issuperset(post.shows)
+
+    def _final_posts(self, seq: int) -> list[Post]:
+        """The posts of an ending, in order; the last one says which messages it answers."""
+        if seq not in self._finals:
+            self._finals[seq] = final_messages(self._entries, seq)
+        posts: list[Post] = []
+        for part, message in enumerate(self._finals[seq]):
+            key = f"f{seq}.{part}"
+            if key in self._posts.refused:
+                texts = enumerate(as_text(message))
+                posts += [Post((f"{key}~{n}",), text, final=True) for n, text in texts]
+            else:
+                posts.append(Post((key,), message, final=True))
+        return [*posts[:-1], replace(posts[-1], covers=final_covers(self._entries[seq]))]
 
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now: a call whose observations are still coming is held."""
@@ -171,36 +193,50 @@ class SlackView:
         if finals:
             steps = [piece for piece in steps if piece.seq < finals[0].seq]
         if steps and (not finals or self._pacer.calm(self._posts.channel)):
-            message, shows = steps_message(self._entries, steps, self._verbosity, self._describe)
-            return Post(shows, message)
-        return self._final_post(finals[0])
+            return self._steps_post(steps)
+        posts = self._final_posts(finals[0].seq)
+        return next(post for post in posts if not self._stands(post))
 
-    def _final_post(self, piece: Piece) -> Post:
-        keys = self._parts(piece)
-        return self._rebuilt([next(key for key in keys if key not in self._posts.shown)])
+    def _steps_post(self, steps: Sequence[Piece]) -> Post:
+        message, shows = steps_message(self._entries, steps, self._verbosity, self._describe)
+        if self._posts.refused.intersection(shows):
+            message = as_text(message, STEPS_LIMIT * 2)[0]
+        return Post(shows, message)
 
-    def _rebuilt(self, shows: Sequence[str]) -> Post:
-        """The post that shows these pieces."""
+    def _final_rebuilt(self, shows: Sequence[str]) -> Post | None:
+        """The final post that shows these pieces; None for steps, which are not worth a doubt."""
         key = shows[0]
         if not key.startswith("f"):
-            wanted = [p for p in pieces(self._entries, self._verbosity) if p.key in shows]
-            message, keys = steps_message(self._entries, wanted, self._verbosity, self._describe)
-            return Post(keys, message)
-        seq, part = (int(number) for number in key[1:].split("."))
-        messages = self._finals.get(seq) or final_messages(self._entries, seq)
-        last = part == len(messages) - 1
-        covers = final_covers(self._entries[seq]) if last else ()
-        return Post((key,), messages[part], covers, final=True)
+            return None
+        posts = self._final_posts(_seq(key))
+        return next((post for post in posts if post.shows == tuple(shows)), None)
 
 
 def _finals(found: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in found if piece.kind is PieceKind.FINAL]
 
 
+def _seq(key: str) -> int:
+    """The journal position of a final piece: "f12.0" or "f12.0~1" is at 12."""
+    return int(key[1:].partition(".")[0])
+
+
+def _asked(entries: Sequence[Entry]) -> list[str]:
+    """The `ts` of the latest messages, on which a sign of life may be."""
+    found: list[str] = []
+    for entry in reversed(entries):
+        if isinstance(entry, User):
+            found.append(entry.at)
+        elif isinstance(entry, Refused):
+            found += entry.covers
+    return found[:MARKED]
+
+
 def _last_turn(entries: Sequence[Entry], shown: set[str]) -> int:
     """Where to begin after a restart: the turn whose ending was the last to be posted."""
     endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
-    posted = [place for place, seq in enumerate(endings) if f"f{seq}.0" in shown]
+    seqs = {_seq(key) for key in shown if key.startswith("f")}
+    posted = [place for place, seq in enumerate(endings) if seq in seqs]
     if not posted or posted[-1] == 0:
         return 0
     return endings[posted[-1] - 1] + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -16,7 +18,12 @@ from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
 Answer: TypeAlias = Mapping[str, Json]
 
 CALL_SECONDS = 20
+FIRST_WAIT = 0.5
 KEEP_SECONDS = 5.0
+UNCERTAIN = frozenset(
+    {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "unknown_error"}
+)
+"""Codes after which "some aspect of the operation" may have succeeded, as Slack's pages say."""
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ClientConnectionResetError)
 
 
@@ -72,6 +79,28 @@ async def call(client: AsyncWebClient, method: str, arguments: Mapping[str, obje
     return data if isinstance(data, dict) else {}
 
 
+async def read(
+    client: AsyncWebClient, method: str, arguments: Mapping[str, object], seconds: float
+) -> Answer:
+    """Like `call`, for a method that only reads: for so long it is tried again without harm.
+
+    Raises DeliveryRefused at once and the last DeliveryError in the end.
+    """
+    deadline = time.monotonic() + seconds
+    wait = FIRST_WAIT
+    while True:
+        try:
+            return await call(client, method, arguments)
+        except DeliveryRefused:
+            raise
+        except DeliveryError as error:
+            pause = error.seconds if isinstance(error, RateLimited) else wait
+            if time.monotonic() + pause > deadline:
+                raise
+        await asyncio.sleep(pause)
+        wait *= 2
+
+
 def _refused(method: str, error: SlackApiError) -> DeliveryError:
     response = error.response
     if response.status_code == 429:
@@ -80,6 +109,8 @@ def _refused(method: str, error: SlackApiError) -> DeliveryError:
         return DeliveryUnknown(words.slack_no_answer(method))
     data = response.data if isinstance(response.data, dict) else {}
     code = str(data.get("error", "unknown_error"))
+    if code in UNCERTAIN:
+        return DeliveryUnknown(words.slack_no_answer(method))
     return DeliveryRefused(words.slack_refused(method, code, str(data.get("needed", ""))), code)
 
 

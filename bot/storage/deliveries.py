@@ -21,6 +21,8 @@ class State(StrEnum):
     TRYING = "trying"
     POSTED = "posted"
     GIVEN_UP = "given_up"
+    REFUSED = "refused"
+    """Slack would not take it in this form: its pieces are sent as plain text."""
 
 
 @dataclass(frozen=True, slots=True)

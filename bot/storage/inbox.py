@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from sqlalchemy import Connection, delete, select, update
@@ -152,25 +152,30 @@ def _store(connection: Connection, item: Item, now: float) -> bool:
 
 
 def _complete(connection: Connection, item: Item) -> bool:
-    """Slack sends one message as several events; the fullest one counts until it is taken."""
+    """Slack sends one message as several events; what each holds counts until it is taken."""
     row = connection.execute(
         select(inbox.c.id, inbox.c.body).where(inbox.c.key == item.key, inbox.c.taken_seq.is_(None))
     ).first()
     if row is None:
         return False
     before = _load(row.body)
-    if not _holds_more(item, before):
+    after = _fuller(before, item)
+    if after == before:
         return False
-    connection.execute(update(inbox).where(inbox.c.id == row.id).values(body=_dump(item)))
+    connection.execute(update(inbox).where(inbox.c.id == row.id).values(body=_dump(after)))
     return True
 
 
-def _holds_more(item: Item, before: Item) -> bool:
+def _fuller(first: Item, second: Item) -> Item:
+    """The first, with what the second holds more; either may know that it is for the bot."""
+    more = second if len(second.text) > len(first.text) else first
     engages = (Addressing.MENTION, Addressing.DIRECT)
-    return (
-        len(item.text) > len(before.text)
-        or len(item.files) > len(before.files)
-        or (item.addressing in engages and before.addressing not in engages)
+    found = [item.addressing for item in (first, second) if item.addressing in engages]
+    return replace(
+        first,
+        text=more.text,
+        addressing=found[0] if found else more.addressing,
+        files=max(first.files, second.files, key=len),
     )
 
 

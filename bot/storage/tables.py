@@ -59,7 +59,7 @@ deliveries = Table(
     Column("key", String, primary_key=True, comment="also in the message's metadata"),
     Column("thread", String, nullable=False),
     Column("pieces", Text, nullable=False, comment="JSON list of the pieces in this message"),
-    Column("state", String, nullable=False, comment="trying | posted | given_up"),
+    Column("state", String, nullable=False, comment="trying | posted | given_up | refused"),
     Column("ts", String, comment="the message's, once known"),
     Column("tried_at", Float, nullable=False),
     Index("deliveries_thread", "thread"),

@@ -59,18 +59,21 @@ class Writer:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        with self._engine.connect() as connection:
-            while batch := self._next_batch():
-                try:
-                    _commit(connection, batch)
-                except Exception:
-                    connection.rollback()
-                    for job in batch:
-                        _commit_alone(connection, job)
-                for loop in {job.loop for job in batch}:
-                    done = [job for job in batch if job.loop is loop]
-                    if not loop.is_closed():
-                        loop.call_soon_threadsafe(_resolve, done)
+        connection: Connection | None = None
+        while batch := self._next_batch():
+            try:
+                connection = connection or self._engine.connect()
+                _perform(connection, batch)
+            except Exception as error:  # not the works': the connection itself is of no use
+                for job in batch:
+                    job.error = StorageError(words.database_failed(_why(error)))
+                connection = None
+            for loop in {job.loop for job in batch}:
+                done = [job for job in batch if job.loop is loop]
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(_resolve, done)
+        if connection is not None:
+            connection.close()
 
     def _next_batch(self) -> list[_Job]:
         """Everything that waits, at least one; empty when the writer is closed."""
@@ -107,22 +110,29 @@ async def settled(future: asyncio.Future[T]) -> T:
     return future.result()
 
 
-def _commit(connection: Connection, batch: list[_Job]) -> None:
-    with connection.begin():
+def _perform(connection: Connection, batch: list[_Job]) -> None:
+    """All in one transaction; if that fails each in its own, so that only what is wrong fails."""
+    try:
+        with connection.begin():
+            for job in batch:
+                job.result = job.work(connection)
+    except Exception:
         for job in batch:
-            job.result = job.work(connection)
+            _perform_alone(connection, job)
 
 
-def _commit_alone(connection: Connection, job: _Job) -> None:
+def _perform_alone(connection: Connection, job: _Job) -> None:
     try:
         with connection.begin():
             job.result = job.work(connection)
     except DBAPIError as error:
-        connection.rollback()
-        job.error = StorageError(words.database_failed(str(error.orig)))
+        job.error = StorageError(words.database_failed(_why(error)))
     except Exception as error:
-        connection.rollback()
         job.error = error
+
+
+def _why(error: Exception) -> str:
+    return str(error.orig if isinstance(error, DBAPIError) else error)
 
 
 def _resolve(jobs: list[_Job]) -> None:

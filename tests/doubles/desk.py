@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from bot.config import Need, load_settings
 from bot.local_slack.options import Options
 from bot.local_slack.server import LocalSlack
 from bot.main import run_slack
+from bot.slack.patience import Patience
 from tests.doubles.model_endpoint import ModelEndpoint, Script
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ class Desk:
     model: ModelEndpoint
     home: Path
     environ: dict[str, str]
+    patience: Patience = field(default_factory=Patience)
+    port: int = 0
 
     def environment(self, **more: str) -> dict[str, str]:
         options = self.slack.options
@@ -50,7 +53,13 @@ class Desk:
         settings = load_settings(self.environment(**more), self.home, need=Need.RUN)
         stop, ready = asyncio.Event(), asyncio.Event()
         task = asyncio.create_task(
-            run_slack(settings, stop=stop, ready=lambda _: ready.set(), port=0)
+            run_slack(
+                settings,
+                stop=stop,
+                ready=lambda _: ready.set(),
+                port=self.port,
+                patience=self.patience,
+            )
         )
         waiter = asyncio.create_task(ready.wait())
         await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)

@@ -15,11 +15,15 @@ Request: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Say:
-    """A reply. `calls` are (name, arguments as JSON text); `delay` in seconds comes before it."""
+    """A reply. `calls` are (name, arguments as JSON text).
+
+    It comes after `delay` seconds and not before `gate` is set, which the test does.
+    """
 
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     delay: float = 0.0
+    gate: asyncio.Event | None = None
     finish: str | None = None
     reasoning: str = ""
     usage: tuple[int, int] = (10, 5)
@@ -47,6 +51,7 @@ class ModelEndpoint:
         self.requests: list[Request] = []
         self.play(script)
         self._runner: web.AppRunner | None = None
+        self._asked = asyncio.Condition()
         self.base_url = ""
 
     def play(self, script: Script) -> None:
@@ -65,6 +70,12 @@ class ModelEndpoint:
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
 
+    async def asked(self, times: int = 1, timeout: float = 15.0) -> Request:
+        """The newest request, as soon as there were so many."""
+        async with asyncio.timeout(timeout), self._asked:
+            await self._asked.wait_for(lambda: len(self.requests) >= times)
+        return self.requests[-1]
+
     async def stop(self) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
@@ -72,10 +83,14 @@ class ModelEndpoint:
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         self.requests.append(body)
+        async with self._asked:
+            self._asked.notify_all()
         reply = self._next(body)
         if isinstance(reply, Refuse):
             return web.json_response(reply.body, status=reply.status, headers=reply.headers)
         await asyncio.sleep(reply.delay)
+        if reply.gate is not None:
+            await reply.gate.wait()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for chunk in _chunks(reply, str(body.get("model"))):

@@ -43,9 +43,9 @@ def messages(system: str, entries: Sequence[Entry]) -> list[Message]:
             case ModelReply():
                 result.append(_assistant(entry))
                 open_calls = [call.id for call in entry.calls]
-            case Observation():
-                result.append(_observation(entry.call_id, entry.text))
-                open_calls = [call_id for call_id in open_calls if call_id != entry.call_id]
+            case Observation(call_id=call_id) if call_id in open_calls:
+                result.append(_observation(call_id, entry.text))
+                open_calls = [other for other in open_calls if other != call_id]
             case Stopped() | Failed():
                 result.append({"role": "user", "content": f"({_ending_text(entry)})"})
             case _:

@@ -1,0 +1,21 @@
+"""How long Slack is waited for, in one value, so that a test can have less of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds. The defaults are what a running Treadle uses."""
+
+    look_up: float = 10.0
+    """A post whose outcome is unknown is looked for in its thread no sooner than this."""
+    person: float = 30.0
+    """How long a failing look-up of a person is tried again."""
+    hello: float = 30.0
+    """A socket that has not said hello by then is given up."""
+    heartbeat: float = 10.0
+    """A silent socket is pinged this often; half of it later it counts as lost."""
+    reconnect: float = 1.0
+    """The first wait before a refused connection is tried again; then twice as long."""

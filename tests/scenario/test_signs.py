@@ -1,0 +1,144 @@
+"""A sign of life within a second of the question, gone at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.local_slack.faults import Effect, FaultRule
+from bot.local_slack.options import Options
+from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.model_endpoint import Say
+
+SOON = 1.0
+"""Seconds from the question to the sign."""
+OLDER = Options(absent_methods=frozenset({"assistant.threads.setStatus"}))
+"""A Slack that has no assistant status."""
+
+
+def reactions(desk: Desk, ts: str, channel: str = "#general") -> list[str]:
+    message = desk.slack.message(channel, ts) or {}
+    return [str(row["name"]) for row in message.get("reactions", ())]
+
+
+async def test_a_slow_model_shows_a_status_within_a_second_which_goes_with_the_answer(
+    desk: Desk,
+) -> None:
+    gate = asyncio.Event()
+    desk.model.play([Say("At last.", gate=gate)])
+    async with desk.treadle():
+        began = time.monotonic()
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        status = await desk.until(lambda: desk.slack.status("#general", ts))
+        assert time.monotonic() - began < SOON
+        assert "working" in status
+        gate.set()
+        await desk.answered("#general", ts, covers=ts)
+        await desk.until(lambda: not desk.slack.status("#general", ts))
+
+    assert reactions(desk, ts) == []
+
+
+async def test_a_slow_look_up_of_the_person_does_not_delay_the_sign(desk: Desk) -> None:
+    desk.model.play([Say("Hello.")])
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "users.info", seconds=1.5))
+        began = time.monotonic()
+        ts = await desk.slack.person("alice").say("#general", "@treadle hi")
+        await desk.until(lambda: desk.slack.status("#general", ts))
+        assert time.monotonic() - began < SOON
+        await desk.answered("#general", ts, covers=ts)
+        await desk.until(lambda: not desk.slack.status("#general", ts))
+
+
+async def test_no_sign_is_shown_for_messages_that_are_not_for_the_bot(desk: Desk) -> None:
+    desk.model.play(lambda _: Say("Hello."))
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle hi")
+        await desk.answered("#general", root, covers=root)
+        desk.slack.log.clear()
+        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "users.info", seconds=0.8))
+        await desk.slack.person("bob").reply("#general", root, "@alice shall we?")
+        await desk.until(lambda: desk.slack.log.of("users.info"))
+
+    assert {call.method for call in desk.slack.log} == {"users.info"}
+
+
+@pytest.mark.parametrize("refusal", ["unknown_method", "missing_scope", "not_authorized"])
+async def test_where_there_is_no_status_a_reaction_shows_life_and_goes_at_the_end(
+    tmp_path: Path, refusal: str
+) -> None:
+    async with open_desk(tmp_path) as desk:
+        gate = asyncio.Event()
+        desk.model.play([Say("At last.", gate=gate), Say("Quick.", delay=0.7)])
+        desk.slack.fail(FaultRule(Effect.ERROR, "assistant.threads.setStatus", error=refusal))
+        alice = desk.slack.person("alice")
+        async with desk.treadle():
+            began = time.monotonic()
+            ts = await alice.say("#general", "@treadle think")
+            await desk.until(lambda: reactions(desk, ts) == ["eyes"])
+            assert time.monotonic() - began < SOON
+            gate.set()
+            await desk.answered("#general", ts, covers=ts)
+            await desk.until(lambda: reactions(desk, ts) == [])
+            again = await alice.reply("#general", ts, "and now?")
+            await desk.until(lambda: reactions(desk, again) == ["eyes"])
+            await desk.answered("#general", ts, covers=again)
+            await desk.until(lambda: reactions(desk, again) == [])
+
+        assert len(desk.slack.log.of("assistant.threads.setStatus")) == 1
+
+
+async def test_a_thread_without_status_does_not_cost_the_others_theirs(desk: Desk) -> None:
+    """Slack refuses it for one thread; the next thread shows a status again."""
+    gates = [asyncio.Event(), asyncio.Event()]
+    desk.model.play([Say("One.", gate=gates[0]), Say("Two.", gate=gates[1])])
+    status = "assistant.threads.setStatus"
+    desk.slack.fail(FaultRule(Effect.ERROR, status, error="invalid_thread_ts", count=1))
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        first = await alice.say("#general", "@treadle one")
+        await desk.until(lambda: reactions(desk, first) == ["eyes"])
+        second = await alice.say("#general", "@treadle two")
+        await desk.until(lambda: desk.slack.status("#general", second))
+        for gate in gates:
+            gate.set()
+        await desk.answered("#general", first, covers=first)
+        await desk.answered("#general", second, covers=second)
+        await desk.until(lambda: reactions(desk, first) == [])
+
+
+async def test_the_sign_comes_back_while_a_long_tool_runs_after_a_step_was_posted(
+    tmp_path: Path,
+) -> None:
+    """Slack takes the status away with each message of the app."""
+    async with open_desk(tmp_path) as desk:
+        gate = asyncio.Event()
+        step = Say("First step.", calls=(("calculate", arguments(expression="1+1")),))
+        desk.model.play([step, Say("Done.", gate=gate)])
+        async with desk.treadle():
+            ts = await desk.slack.person("alice").say("#general", "@treadle go")
+            await desk.replies("#general", ts, 1)
+            await desk.until(lambda: desk.slack.status("#general", ts))
+            gate.set()
+            await desk.answered("#general", ts, covers=ts)
+            await desk.until(lambda: not desk.slack.status("#general", ts))
+
+
+async def test_the_sign_goes_when_the_turn_fails_and_when_treadle_stops(desk: Desk) -> None:
+    from tests.doubles.model_endpoint import Refuse
+
+    desk.model.play([Refuse(400, {"error": {"message": "no"}}), Say("Never.", delay=30)])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        failed = await alice.say("#general", "@treadle one")
+        await desk.answered("#general", failed, covers=failed)
+        stopped = await alice.say("#general", "@treadle two")
+        await desk.until(lambda: desk.slack.status("#general", stopped))
+
+    assert desk.slack.status("#general", failed) == ""
+    assert desk.slack.status("#general", stopped) == ""
