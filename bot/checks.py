@@ -12,17 +12,22 @@ from bot.agent.entries import User
 from bot.config import Need, Settings
 from bot.doctor import Check, Finding, examine
 from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
-from bot.parts import make_model, open_core, read_settings, reveal
+from bot.parts import make_model, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.app import build_app
 from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
+from bot.storage.database import open_database
 from bot.storage.inbox import Item
 
 NO_CHANNEL = "C00000000"
 """A channel that no workspace has: Slack answers this before it does anything."""
+TOKEN_ERRORS = frozenset(
+    {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
+    | {"missing_scope", "not_allowed_token_type"}
+)
 AGENT_ERRORS = frozenset({"not_authorized", "unknown_method", "not_allowed", "feature_not_enabled"})
 
 
@@ -55,11 +60,13 @@ async def _settings(settings: Settings) -> str:
 
 
 async def _database(settings: Settings) -> str:
+    if settings.database_path is None:
+        raise ConfigError(words.cluster_not_yet())
     try:
-        async with open_core(settings, make_model(settings)):
-            return words.found_database(settings.home)
+        open_database(settings.database_path).close()
     except DatabaseBusy as error:
         return words.found_running(str(error))
+    return words.found_database(settings.home)
 
 
 async def _workspace(root: Path) -> str:
@@ -81,7 +88,7 @@ async def _tools(settings: Settings) -> str:
 
 
 async def _model(settings: Settings) -> str:
-    model = make_model(settings)
+    model = make_model(settings, retries=1)
     if model.name == REHEARSAL:
         return words.banner_rehearsal()
     try:
@@ -115,6 +122,8 @@ async def _agent(settings: Settings) -> str:
     except DeliveryRefused as error:
         if error.code in AGENT_ERRORS:
             raise TreadleError(words.agent_off(error.code)) from error
+        if error.code in TOKEN_ERRORS:
+            raise
     finally:
         await close_client(client)
     return words.found_agent()

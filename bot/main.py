@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from bot import words
 from bot.config import Need as Need
 from bot.config import Settings as Settings
+from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
 from bot.redact import RedactingFormatter, Redactor
@@ -24,6 +26,7 @@ from bot.slack.front import SlackFront, Wiring
 from bot.slack.patience import Patience
 from bot.slack.preflight import Identity as Identity
 from bot.slack.render import Verbosity
+from bot.terminal import in_terminal
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
@@ -61,7 +64,7 @@ async def serve(
         # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
         warming = asyncio.create_task(core.model.warm())
         stack.push_async_callback(asyncio.wait, [warming])
-        unfinished = await core.journals.unfinished()
+        unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
         front.outlet.inherited.update(unfinished)
         runs.wake_all(unfinished)
         ready(front.identity)
@@ -91,7 +94,7 @@ async def run_demo(
 
 async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
     """Talk in the terminal until the input ends."""
-    from bot.terminal import TerminalOutlet, TerminalPeople, converse
+    from bot.terminal import Lines, TerminalOutlet, TerminalPeople, converse
 
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
@@ -99,11 +102,11 @@ async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
         people = TerminalPeople()
 
         def safe(text: str) -> None:
-            write(core.redactor.text(text))
+            write(inert(core.redactor.text(text)))
 
         runs = core.runs(TerminalOutlet(safe, core.describe), people, people)
         stack.push_async_callback(runs.close)
-        await converse(core.storing(runs), runs.idle, safe)
+        await converse(core.storing(runs), runs.idle, Lines(sys.stdin.fileno()), safe)
 
 
 async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequence[Finding]:

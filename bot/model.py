@@ -1,23 +1,23 @@
 """The model behind a chat-completions endpoint, through the OpenAI client.
 
-Formats: the OpenAI API reference, "Create chat completion" and its streaming chunks; reasoning
-fields as DeepSeek, Qwen and vLLM send them (`reasoning_content`, `reasoning`).
+Format: the OpenAI API reference, "Create chat completion"; the reply's is in `bot.chunks`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 from bot import words
 from bot.agent.dialects import native
-from bot.agent.entries import Entry, ModelReply, ToolCall, Usage
+from bot.agent.entries import Entry, ModelReply
 from bot.agent.ports import Json, ToolSpec
+from bot.chunks import Collected
 from bot.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_Object: TypeAlias = Mapping[str, object]
-
-REASONING_FIELDS = ("reasoning_content", "reasoning")
 CUT_STREAM_TRIES = 3
+RETRIES = 4
+"""After the first try, with 0.5 to 8 s between them or what Retry-After says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Endpoint:
     base_url: str | None = None
     connect_timeout: float = 10.0
     read_timeout: float = 180.0
-    retries: int = 4
+    retries: int = RETRIES
 
 
 class ChatModel:
@@ -91,10 +90,10 @@ class ChatModel:
                 self._client = await asyncio.to_thread(_open_client, self._endpoint)
             return self._client
 
-    async def _stream(self, client: openai.AsyncOpenAI, request: Mapping[str, Json]) -> _Collected:
+    async def _stream(self, client: openai.AsyncOpenAI, request: Mapping[str, Json]) -> Collected:
         import openai
 
-        collected = _Collected()
+        collected = Collected()
         # As plain objects: the library's own for each chunk cost a quarter of a turn's CPU.
         stream = await client.post(
             "/chat/completions",
@@ -109,7 +108,8 @@ class ChatModel:
                     collected.add(chunk)
         except openai.APIConnectionError as error:
             log.info("the stream of %s broke off: %s", self.name, error)
-            collected.finish = ""  # cut: whatever came is not a reply
+        if not collected.chunks:
+            _check_kind(stream.response.headers.get("content-type", ""), self._endpoint)
         return collected
 
 
@@ -121,6 +121,8 @@ def _open_client(end: Endpoint) -> openai.AsyncOpenAI:
         base_url=end.base_url,
         max_retries=end.retries,
         timeout=openai.Timeout(end.read_timeout, connect=end.connect_timeout),
+        # On aiohttp, which Slack's side uses too: a third of the CPU with 100 calls at once.
+        http_client=openai.DefaultAioHttpClient(),
     )
 
 
@@ -138,129 +140,40 @@ def _request(
     return request
 
 
-@dataclass(slots=True)
-class _Call:
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
+def _check_kind(content_type: str, endpoint: Endpoint) -> None:
+    """A web page or a whole document reads as a stream without any reply in it."""
+    kind = content_type.split(";")[0].strip().lower()
+    if kind in ("text/html", "application/json"):
+        raise ModelRefused(words.model_no_stream(_where(endpoint), kind))
 
 
-@dataclass(slots=True)
-class _Collected:
-    """A reply as its chunks arrive."""
-
-    text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-    reasoning_field: str = ""
-    calls: dict[int, _Call] = field(default_factory=dict)
-    finish: str = ""
-    usage: Usage = field(default_factory=Usage)
-
-    def add(self, chunk: object) -> None:
-        body = _object(chunk)
-        if usage := _object(body.get("usage")):
-            self.usage = _usage(usage)
-        for choice in _objects(body.get("choices"))[:1]:
-            self.finish = _text(choice.get("finish_reason")) or self.finish
-            self._delta(_object(choice.get("delta")))
-
-    def _delta(self, delta: _Object) -> None:
-        self.text += [_text(delta.get("content")), _text(delta.get("refusal"))]
-        for name in REASONING_FIELDS:
-            if value := delta.get(name):
-                self.reasoning.append(str(value))
-                self.reasoning_field = name
-                break
-        for part in _objects(delta.get("tool_calls")):
-            index = part.get("index")
-            # Some endpoints number nothing, and send each call whole.
-            place = index if isinstance(index, int) else len(self.calls)
-            call = self.calls.setdefault(place, _Call())
-            call.id = _text(part.get("id")) or call.id
-            function = _object(part.get("function"))
-            call.name += _text(function.get("name"))
-            call.arguments += _text(function.get("arguments"))
-
-    def reply(self, model: str, seconds: float) -> ModelReply:
-        """The whole reply. Raises ModelError if there is none to act on."""
-        text = "".join(self.text).strip()
-        cut_off = self.finish == "length"
-        if not self.finish:
-            raise ModelUnavailable(words.model_cut_stream())
-        if self.finish == "content_filter":
-            raise ModelRefused(words.model_filtered())
-        if cut_off and (self.calls or not text):
-            raise ModelRefused(words.model_cut_off())
-        calls = self._tool_calls()
-        if not calls and not text:
-            raise ModelUnavailable(words.model_empty())
-        return ModelReply(
-            model=model,
-            thought=text if calls else "",
-            calls=calls,
-            answer=None if calls else text,
-            reasoning="".join(self.reasoning),
-            reasoning_field=self.reasoning_field,
-            usage=self.usage,
-            cut_off=cut_off,
-            seconds=seconds,
-        )
-
-    def _tool_calls(self) -> tuple[ToolCall, ...]:
-        seen: set[str] = set()
-        calls = []
-        for _, call in sorted(self.calls.items()):
-            if not call.id or call.id in seen:
-                call.id = f"call_{uuid.uuid4().hex[:16]}"
-            seen.add(call.id)
-            calls.append(ToolCall(call.id, call.name.strip(), call.arguments))
-        return tuple(calls)
-
-
-def _usage(usage: _Object) -> Usage:
-    prompt, completion = (
-        _object(usage.get(f"{kind}_tokens_details")) for kind in ("prompt", "completion")
-    )
-    return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(prompt.get("cached_tokens")),
-        reasoning_tokens=_count(completion.get("reasoning_tokens")),
-    )
-
-
-def _object(value: object) -> _Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[_Object]:
-    return [_object(one) for one in value] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _where(endpoint: Endpoint) -> str:
+    return endpoint.base_url or "the OpenAI API"
 
 
 def _translate(error: Exception, endpoint: Endpoint) -> Exception:
     """The openai library's error as ours; anything else is a bug and stays what it is."""
     import openai
 
-    where = endpoint.base_url or "the OpenAI API"
-    if isinstance(error, openai.APITimeoutError):
+    where = _where(endpoint)
+    if isinstance(error, openai.APITimeoutError) and _timed_out(error):
         return ModelUnavailable(words.model_timed_out(where))
     if isinstance(error, openai.APIConnectionError):
         return ModelUnavailable(words.model_unreachable(where))
     if isinstance(error, openai.APIStatusError):
         return _translate_status(error, endpoint, where)
-    if isinstance(error, openai.APIError):
+    if isinstance(error, openai.OpenAIError):
         return ModelUnavailable(words.model_broken_reply(where, str(error)))
-    if isinstance(error, ValueError):  # a body that is not JSON
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
         return ModelUnavailable(words.model_broken_reply(where, "its reply is not valid JSON"))
     return error
+
+
+def _timed_out(error: BaseException | None) -> bool:
+    """Whether time ran out: on aiohttp the library calls a refused connection a time-out too."""
+    while error is not None and not isinstance(error, TimeoutError):
+        error = error.__cause__
+    return error is not None
 
 
 def _translate_status(error: openai.APIStatusError, endpoint: Endpoint, where: str) -> ModelError:

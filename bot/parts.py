@@ -16,7 +16,7 @@ from bot.agent.guard import Limits
 from bot.agent.prompt import Facts
 from bot.config import Need, Settings, load_settings
 from bot.errors import ConfigError, TreadleError
-from bot.model import ChatModel, Endpoint
+from bot.model import RETRIES, ChatModel, Endpoint
 from bot.policy import Person, Place, may_speak
 from bot.redact import Redactor
 from bot.rehearsal import RehearsalModel
@@ -127,12 +127,13 @@ def reveal(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret is not None else ""
 
 
-def make_model(settings: Settings) -> ChatModel | RehearsalModel:
+def make_model(settings: Settings, retries: int = RETRIES) -> ChatModel | RehearsalModel:
     """The endpoint's model, or the rehearsal model where no endpoint is given."""
     env = settings.env
     if env.openai_api_key is None and env.needs_model_key:
         return RehearsalModel(REHEARSAL_PAUSE)
-    return ChatModel(Endpoint(settings.model_name, reveal(env.openai_api_key), env.openai_base_url))
+    key, base_url = reveal(env.openai_api_key), env.openai_base_url
+    return ChatModel(Endpoint(settings.model_name, key, base_url, retries=retries))
 
 
 def all_tools(settings: Settings) -> tuple[Tool, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,15 @@ from bot.storage.inbox import Addressing, Item, Kind
 
 TEAM, CHANNEL, USER = "TLOCAL", "DTERMINAL", "UTERMINAL"
 
+SHOWN = 12
+"""Lines of an observation that are printed."""
+
 Write = Callable[[str], None]
+
+
+def in_terminal(thread: str) -> bool:
+    """Whether this is a conversation of `treadle chat`; only that one goes on with it."""
+    return thread.startswith(f"{TEAM}:{CHANNEL}:")
 
 
 class TerminalPeople:
@@ -89,7 +97,9 @@ class TerminalView:
             case ModelReply(answer=str(answer)):
                 self._write(f"\n{answer}")
             case Observation(text=text):
-                self._write("\n".join(f"  → {line}" for line in text.splitlines()[:12]))
+                lines = text.splitlines()
+                more = [words.more_lines(len(lines) - SHOWN)] if len(lines) > SHOWN else []
+                self._write("\n".join(f"  → {line}" for line in [*lines[:SHOWN], *more]))
             case Failed(text=text) | Refused(text=text) if text:
                 self._write(text)
             case Stopped(by=by):
@@ -98,41 +108,66 @@ class TerminalView:
                 pass
 
 
+class Lines:
+    """Lines of a terminal, pipe or file, read without a thread: Ctrl-C need not wait for Enter."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+        self._read = b""
+        self._ended = False
+
+    async def next(self) -> str | None:
+        """The next line without its end; None at the end of the input."""
+        if os.isatty(self._source):
+            print("you> ", end="", flush=True)
+        while b"\n" not in self._read and not self._ended:
+            await self._readable()
+            more = os.read(self._source, 65536)
+            self._read += more
+            self._ended = not more
+        line, _, self._read = self._read.partition(b"\n")
+        return line.decode("utf-8", "replace") if line or not self._ended else None
+
+    async def _readable(self) -> None:
+        loop, there = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            loop.add_reader(self._source, there.set)
+        except PermissionError:  # a file: it is always readable (epoll_ctl(2), EPERM)
+            return
+        try:
+            await there.wait()
+        finally:
+            loop.remove_reader(self._source)
+
+
 async def converse(
     store: Callable[[Item], Awaitable[None]],
     idle: Callable[[], Awaitable[None]],
+    lines: Lines,
     write: Write,
 ) -> None:
-    """Read lines until end of file or `exit`; each is a message in one conversation."""
-    root = _now()
+    """Take lines until the end of the input or `exit`; each is a message in one conversation."""
+    root = ts = _now()
     write(words.chat_greeting())
-    ts = root
-    while (line := await asyncio.to_thread(_read_line)) is not None:
-        if line.strip() in ("exit", "quit"):
-            break
+    while (line := await lines.next()) is not None and line.strip() not in ("exit", "quit"):
         if line.strip():
-            await store(
-                Item(
-                    kind=Kind.MESSAGE,
-                    team=TEAM,
-                    channel=CHANNEL,
-                    root_ts=root,
-                    ts=ts,
-                    author=USER,
-                    text=line.strip(),
-                    addressing=Addressing.DIRECT,
-                )
-            )
+            await store(_message(root, ts, line.strip()))
             await idle()
         ts = _now()
 
 
+def _message(root: str, ts: str, text: str) -> Item:
+    return Item(
+        kind=Kind.MESSAGE,
+        team=TEAM,
+        channel=CHANNEL,
+        root_ts=root,
+        ts=ts,
+        author=USER,
+        text=text,
+        addressing=Addressing.DIRECT,
+    )
+
+
 def _now() -> str:
     return f"{time.time():.6f}"
-
-
-def _read_line() -> str | None:
-    try:
-        return input("you> " if sys.stdin.isatty() else "")
-    except EOFError:
-        return None

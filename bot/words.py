@@ -94,6 +94,13 @@ def model_broken_reply(where: str, said: str) -> str:
     return f"{where} sent a reply that I could not read ({said}). Ask again."
 
 
+def model_no_stream(where: str, kind: str) -> str:
+    return (
+        f"{where} sent {kind} where a streamed reply belongs. Check OPENAI_BASE_URL: it usually "
+        "ends in /v1."
+    )
+
+
 def model_context_too_long() -> str:
     return "This thread is longer than the model can read. Start a new thread with what matters."
 
@@ -380,6 +387,10 @@ def home_model(model: str) -> str:
 
 def chat_greeting() -> str:
     return "Write a message and press Enter; `exit` or Ctrl-D ends. Ctrl-C leaves at once."
+
+
+def more_lines(count: int) -> str:
+    return f"({count:,} more lines)"
 
 
 # Who may speak

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bot.inert import inert
 from bot.slack.blocks import Block, clip, escape, visible_text
-from bot.slack.inert import inert
 from bot.slack.markdown_blocks import blocks_of
 from bot.slack.markdown_pieces import Piece, plain_pieces
 from bot.slack.split import split

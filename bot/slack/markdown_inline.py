@@ -9,7 +9,7 @@ from itertools import groupby
 
 from markdown_it.token import Token
 
-from bot.slack.inert import inert
+from bot.inert import inert
 from bot.slack.markdown_links import bare_links, linked
 from bot.slack.markdown_pieces import PLAIN, Span
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from markdown_it.common.normalize_url import normalizeLink
 
-from bot.slack.inert import inert
+from bot.inert import inert
 from bot.slack.markdown_pieces import Span
 
 MAX_URL = 2000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from markdown_it.token import Token
 
-from bot.slack.inert import inert
+from bot.inert import inert
 from bot.slack.markdown_inline import spans_of, task_marked, trimmed
 from bot.slack.markdown_parser import Document
 from bot.slack.markdown_pieces import LIST_NUMBERS, MAX_INDENT, Kind, Piece, Span

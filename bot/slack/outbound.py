@@ -73,6 +73,10 @@ class ThreadPosts:
         due = [d.tried_at + self._out.look_up_seconds - time.time() for d in self._in_doubt]
         return max(0.0, min(due)) if due else None
 
+    def doubts(self, beginning: str) -> bool:
+        """Whether a post with such a piece is in doubt."""
+        return any(key.startswith(beginning) for d in self._in_doubt for key in d.pieces)
+
     async def send(self, post: Post) -> None:
         """Post the message; the slot must have been granted. In doubt, it is looked up later."""
         key = f"{self._thread}#{post.shows[0]}"

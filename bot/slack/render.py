@@ -22,6 +22,7 @@ from bot.agent.entries import (
     Stopped,
     ToolCall,
 )
+from bot.inert import inert
 from bot.slack.blocks import (
     Block,
     Element,
@@ -35,7 +36,7 @@ from bot.slack.blocks import (
     units,
     visible_text,
 )
-from bot.slack.markdown import RenderedMessage, to_messages
+from bot.slack.markdown import RenderedMessage, notification, to_messages
 
 THOUGHT_LIMIT = 400
 ARGUMENT_LIMIT = 120
@@ -156,7 +157,7 @@ def steps_message(
         keys += group
         shown |= set(group)
         size += length
-    text = clip(escape("\n".join(lines)), TEXT_LIMIT)
+    text = notification(inert("\n".join(lines)))
     return RenderedMessage(text, tuple(blocks)), tuple(keys)
 
 
@@ -250,7 +251,7 @@ def _pretty(arguments: str) -> str:
 
 def _notice(text: str) -> RenderedMessage:
     line = clip(text, TEXT_LIMIT)
-    return RenderedMessage(escape(line), (section(plain(f"⚠️ {line}")),))
+    return RenderedMessage(notification(inert(line)), (section(plain(f"⚠️ {line}")),))
 
 
 def _observed(entries: Sequence[Entry], seq: int, reply: ModelReply) -> bool:

@@ -7,18 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-METHOD_SCOPES: Mapping[str, str | None] = {
-    "apps.connections.open": None,  # the app-level token's own scope, connections:write
-    "assistant.threads.setStatus": "chat:write",
-    "auth.test": None,
-    "chat.postMessage": "chat:write",
-    "conversations.replies": "channels:history",
-    "reactions.add": "reactions:write",
-    "reactions.remove": "reactions:write",
-    "users.info": "users:read",
-    "views.publish": None,
+METHOD_SCOPES: Mapping[str, tuple[str, ...]] = {
+    "apps.connections.open": (),  # the app-level token's own scope, connections:write
+    "assistant.threads.setStatus": ("chat:write",),
+    "auth.test": (),
+    "chat.postMessage": ("chat:write",),
+    "conversations.replies": (
+        "channels:history",
+        "groups:history",
+        "im:history",
+        "mpim:history",
+    ),
+    "reactions.add": ("reactions:write",),
+    "reactions.remove": ("reactions:write",),
+    "users.info": ("users:read",),
+    "views.publish": (),
 }
-"""The scope that each method called anywhere needs; None: any token of the app will do."""
+"""The scopes that each method called anywhere needs, with one for each kind of conversation."""
+
+EVENT_SCOPES: Mapping[str, tuple[str, ...]] = {
+    "agent_session_stopped": ("chat:write",),
+    "app_context_changed": ("assistant:write",),
+    "app_home_opened": (),
+    "app_mention": ("app_mentions:read",),
+    "member_joined_channel": ("channels:read", "groups:read"),
+    "message.channels": ("channels:history",),
+    "message.groups": ("groups:history",),
+    "message.im": ("im:history",),
+    "message.mpim": ("mpim:history",),
+    "reaction_added": ("reactions:read",),
+    "reaction_removed": ("reactions:read",),
+}
+"""The scopes that each event of the manifest needs."""
+
+BOT_EVENTS = tuple(EVENT_SCOPES)
 
 BOT_SCOPES = (
     "app_mentions:read",
@@ -42,17 +64,3 @@ BOT_SCOPES = (
     "users:read",
 )
 """Every scope of the manifest, so that later releases need no reinstallation."""
-
-BOT_EVENTS = (
-    "agent_session_stopped",
-    "app_context_changed",
-    "app_home_opened",
-    "app_mention",
-    "member_joined_channel",
-    "message.channels",
-    "message.groups",
-    "message.im",
-    "message.mpim",
-    "reaction_added",
-    "reaction_removed",
-)

@@ -158,7 +158,11 @@ class SlackView:
         return [*posts[:-1], replace(posts[-1], covers=final_covers(self._entries[seq]))]
 
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
-        """What may be posted now: a call whose observations are still coming is held."""
+        """What may be posted now.
+
+        A call whose observations are still coming is held, and the rest of an ending while a part
+        before it is in doubt.
+        """
         over = bool(_finals(missing))
         ready = []
         for piece in missing:
@@ -166,6 +170,8 @@ class SlackView:
                 since = self._held_since.setdefault(piece.key, time.monotonic())
                 if time.monotonic() - since < HOLD_SECONDS:
                     break
+            if piece.kind is PieceKind.FINAL and self._posts.doubts(f"{piece.key}."):
+                continue
             ready.append(piece)
         return ready
 

@@ -193,7 +193,8 @@ def _remember_overheard(connection: Connection, item: Item, now: float) -> None:
 
 
 def _dump(item: Item) -> str:
-    return json.dumps(asdict(item), ensure_ascii=False)
+    text = json.dumps(asdict(item), ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode()  # a lone surrogate becomes a question mark
 
 
 def _load(body: str) -> Item:

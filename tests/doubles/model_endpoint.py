@@ -1,4 +1,4 @@
-"""A chat-completions endpoint on loopback that replies from a script and records what it was sent."""
+"""A chat-completions endpoint on loopback: it replies from a script and keeps what it is sent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,16 @@ class Refuse:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Reply: TypeAlias = Say | Refuse
+@dataclass(frozen=True)
+class Raw:
+    """Any body at all, as an endpoint that is not quite right would send it."""
+
+    body: bytes
+    content_type: str = "text/event-stream"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Reply: TypeAlias = Say | Refuse | Raw
 Script: TypeAlias = Sequence[Reply] | Callable[[Request], Reply]
 
 
@@ -60,7 +69,11 @@ class ModelEndpoint:
             self._next = script
         else:
             left = list(script)
-            self._next = lambda _: left.pop(0) if left else Refuse(500, {"error": "script ended"})
+            self._next = lambda _: (
+                left.pop(0)
+                if left
+                else Refuse(500, {"error": "script ended"}, {"x-should-retry": "false"})
+            )
 
     async def start(self) -> None:
         app = web.Application(client_max_size=64 * 1024 * 1024)
@@ -88,6 +101,9 @@ class ModelEndpoint:
         reply = self._next(body)
         if isinstance(reply, Refuse):
             return web.json_response(reply.body, status=reply.status, headers=reply.headers)
+        if isinstance(reply, Raw):
+            headers = {"Content-Type": reply.content_type, **reply.headers}
+            return web.Response(body=reply.body, headers=headers)
         await asyncio.sleep(reply.delay)
         if reply.gate is not None:
             await reply.gate.wait()

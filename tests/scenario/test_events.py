@@ -1,4 +1,4 @@
-"""Events as Slack really sends them: doubled, repeated, out of order, and acknowledged when stored."""
+"""Events as Slack sends them: doubled, repeated, out of order; acknowledged when stored."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.local_slack import messages
+from bot.local_slack.events import envelope
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.options import BOT_USER_ID, Options
 from tests.doubles.desk import Desk, open_desk
@@ -116,6 +117,7 @@ async def test_two_replies_that_arrive_swapped_are_read_in_the_order_they_were_w
 
 async def test_a_later_delivery_that_holds_more_completes_the_waiting_message(desk: Desk) -> None:
     """The mention event came without the file that the message event names."""
+    desk.slack.change(subscriptions=frozenset({"message.channels"}))
     gate = asyncio.Event()
     desk.model.play([Say("One.", gate=gate), Say("Two.")])
     alice = desk.slack.person("alice")
@@ -126,6 +128,9 @@ async def test_a_later_delivery_that_holds_more_completes_the_waiting_message(de
         desk.slack.fail(FaultRule(Effect.HOLD, "message"))
         files = [("plan.txt", b"plan")]
         ts = await alice.say("#general", "@treadle two", thread_ts=root, files=files)
+        bare = {"type": "app_mention", "channel": "C0GENERAL", "user": alice.id, "ts": ts}
+        bare |= {"text": f"<@{BOT_USER_ID}> two", "thread_ts": root, "event_ts": ts}
+        desk.slack.courier.event(envelope(desk.slack.world, bare))
         await desk.slack.until_delivered()
         desk.slack.courier.release()
         await desk.slack.until_delivered()

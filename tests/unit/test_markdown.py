@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block as SdkBlock
 
+from bot.inert import inert
 from bot.slack.blocks import Json, units, visible_text
-from bot.slack.inert import inert
 from bot.slack.markdown import (
     TEXT_BYTES,
     TEXT_LIMIT,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.slack.inert import inert
+from bot.inert import inert
 
 ESCAPES = st.sampled_from(
     [

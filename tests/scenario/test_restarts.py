@@ -1,0 +1,261 @@
+"""Treadle killed or stopped in the middle of a turn: a new one goes on, nothing happens twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.local_slack.faults import Effect, FaultRule
+from bot.local_slack.options import Options
+from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.model_endpoint import Request, Say
+
+ROOT = Path(__file__).parents[2]
+RUN = ("-m", "bot", "run")
+BRISK = (
+    "-c",
+    "import asyncio, os, pathlib\n"
+    "from bot.main import Need, read_settings, run_slack\n"
+    "from bot.slack.patience import Patience\n"
+    "settings = read_settings(os.environ, pathlib.Path.cwd(), Need.RUN)\n"
+    "run = run_slack(settings, stop=asyncio.Event(), ready=print, patience=Patience(look_up=0.5))\n"
+    "asyncio.run(run)\n",
+)
+"""The same with less patience, where a test would wait ten seconds for a look-up."""
+RETRIES = Options(ack_seconds=2.0, retry_scale=0.02)
+LONG_TOOL = '''
+"""A tool that never ends by itself and tells how often it was started."""
+
+import asyncio
+from pathlib import Path
+
+from tools.base import tool
+
+
+@tool(changes=True)
+async def deploy(version: str) -> str:
+    """Deploy a version.
+
+    Args:
+        version: which one
+    """
+    with Path("starts.txt").open("a") as starts:
+        starts.write(version + "\\n")
+    await asyncio.sleep(600)
+    return "Deployed."
+'''
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """A desk whose Slack repeats lost events quickly."""
+    async with open_desk(tmp_path, options=RETRIES) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def process(desk: Desk, program: tuple[str, ...] = RUN) -> AsyncIterator[Process]:
+    """Treadle in a process of its own, connected; killed at the end if it is still there."""
+    opened = desk.slack.sockets.opened
+    home = {"PATH": os.environ["PATH"], "HOME": str(desk.home), "PYTHONPATH": str(ROOT)}
+    log = (desk.home / "treadle.log").open("ab")
+    with log:
+        running = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *program,
+            cwd=desk.home,
+            env=desk.environment(**home),
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        await desk.until(lambda: desk.slack.sockets.opened > opened, timeout=30)
+        yield running
+    finally:
+        if running.returncode is None:
+            await kill(running)
+
+
+async def kill(running: Process) -> None:
+    running.send_signal(signal.SIGKILL)
+    assert await running.wait() == -signal.SIGKILL
+
+
+def reactions(desk: Desk, ts: str) -> list[str]:
+    message = desk.slack.message("#general", ts) or {}
+    return [str(row["name"]) for row in message.get("reactions", ())]
+
+
+async def lines_of(path: Path, count: int) -> list[str]:
+    """The file's lines as soon as there are so many."""
+    async with asyncio.timeout(10):
+        while not path.exists() or len(path.read_text().splitlines()) < count:
+            await asyncio.sleep(0.02)
+    return path.read_text().splitlines()
+
+
+async def test_a_turn_killed_while_the_model_thinks_is_answered_once_after_a_restart(
+    desk: Desk,
+) -> None:
+    desk.model.play([Say("Never.", delay=60), Say("Here again.")])
+    async with process(desk) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: desk.slack.status("#general", ts))
+        await desk.model.asked()
+        await kill(first)
+    assert desk.bot_replies("#general", ts) == []
+    async with process(desk):
+        assert await desk.answered("#general", ts, covers=ts) == "Here again."
+        await desk.until(lambda: not desk.slack.status("#general", ts))
+        await desk.slack.until_delivered()
+
+    assert desk.bot_replies("#general", ts) == ["Here again."]
+    assert len(desk.model.requests) == 2
+
+
+async def test_a_tool_that_was_started_is_not_started_again_and_the_model_is_told(
+    desk: Desk,
+) -> None:
+    (desk.home / "own.py").write_text(LONG_TOOL, "utf-8")
+    desk.config('[tools]\nmodules = ["own.py"]')
+    calls = (("deploy", arguments(version="v7")),)
+    desk.model.play([Say("I deploy.", calls=calls), Say("It may have happened.")])
+    async with process(desk) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle deploy v7")
+        await lines_of(desk.home / "starts.txt", 1)
+        await desk.replies("#general", ts, 1)
+        await kill(first)
+    async with process(desk):
+        await desk.answered("#general", ts, covers=ts)
+
+    assert await lines_of(desk.home / "starts.txt", 1) == ["v7"]
+    told = str(desk.model.requests[1]["messages"][-1]["content"])
+    assert told.startswith("deploy was started, then Treadle was interrupted.")
+    call, observation, answer = desk.bot_replies("#general", ts)
+    assert call.splitlines() == ["I deploy.", "🔧 deploy v7"]
+    assert "It may or may not have happened" in observation
+    assert answer == "It may have happened."
+
+
+def counting(request: Request) -> Say:
+    """Four steps, then the answer: what comes next depends on the conversation alone."""
+    done = sum(message["role"] == "tool" for message in request["messages"])
+    if done == 4:
+        return Say("Counted to four.")
+    call = ("calculate", arguments(expression=f"{done + 1} * 1000"))
+    return Say(f"Step {done + 1}.", calls=(call,), delay=0.15)
+
+
+@pytest.mark.parametrize("asked", [1, 3, 5])
+async def test_whenever_it_is_killed_each_step_and_the_answer_stand_there_once(
+    desk: Desk, asked: int
+) -> None:
+    """Killed when the model has just been asked for the first, third or last time."""
+    desk.model.play(counting)
+    async with process(desk, BRISK) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle count")
+        await desk.model.asked(asked)
+        await kill(first)
+    async with process(desk, BRISK):
+        assert await desk.answered("#general", ts, covers=ts) == "Counted to four."
+        shown = await desk.until(lambda: all_steps(desk, ts))
+
+    assert [shown.count(f"Step {n}.") for n in range(1, 5)] == [1] * 4
+    assert [shown.count(f"→ {n}000") for n in range(1, 5)] == [1] * 4
+    assert shown.count("Counted to four.") == 1
+
+
+def all_steps(desk: Desk, ts: str) -> str:
+    shown = "\n".join(desk.bot_replies("#general", ts))
+    return shown if all(f"→ {n}000" in shown for n in range(1, 5)) else ""
+
+
+async def test_an_answer_that_was_posted_just_before_the_kill_is_found_and_not_repeated(
+    desk: Desk,
+) -> None:
+    """Slack has taken the message, but Treadle died before it read so."""
+    desk.slack.fail(FaultRule(Effect.SLOW_AFTER, "chat.postMessage", seconds=30, count=1))
+    desk.model.play(lambda _: Say("Once."))
+    async with process(desk, BRISK) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle go")
+        await desk.answered("#general", ts, covers=ts)
+        await kill(first)
+    async with process(desk, BRISK):
+        await desk.until(lambda: desk.slack.log.of("conversations.replies"))
+        again = await desk.slack.person("alice").reply("#general", ts, "and more")
+        await desk.answered("#general", ts, covers=again)
+
+    assert desk.bot_replies("#general", ts) == ["Once.", "Once."]
+    assert len(desk.model.requests) == 2
+
+
+async def test_messages_written_while_it_was_dead_are_answered_after_the_restart(
+    desk: Desk,
+) -> None:
+    desk.slack.change(hold_while_offline=True)
+    desk.model.play(lambda _: Say("Here."))
+    alice = desk.slack.person("alice")
+    async with process(desk):
+        root = await alice.say("#general", "@treadle hi")
+        await desk.answered("#general", root, covers=root)
+    missed = await alice.reply("#general", root, "are you there?")
+    new = await alice.say("#general", "@treadle and here?")
+    async with process(desk):
+        assert await desk.answered("#general", root, covers=missed) == "Here."
+        assert await desk.answered("#general", new, covers=new) == "Here."
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_the_reaction_of_a_killed_process_is_taken_away(
+    tmp_path: Path, answered: bool
+) -> None:
+    """Where Slack has no status: killed while the model thinks, or just as the answer stands."""
+    older = Options(
+        ack_seconds=2.0,
+        retry_scale=0.02,
+        absent_methods=frozenset({"assistant.threads.setStatus"}),
+    )
+    async with open_desk(tmp_path, options=older) as desk:
+        desk.model.play([Say("First.", delay=0.8 if answered else 60), Say("Second.")])
+        if answered:
+            desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "reactions.remove", seconds=30, count=1))
+        async with process(desk, BRISK) as first:
+            ts = await desk.slack.person("alice").say("#general", "@treadle think")
+            await desk.until(lambda: reactions(desk, ts) == ["eyes"])
+            await desk.model.asked()
+            if answered:
+                await desk.answered("#general", ts, covers=ts)
+            await kill(first)
+        desk.slack.fail()
+        assert reactions(desk, ts) == ["eyes"]
+        async with process(desk, BRISK):
+            await desk.answered("#general", ts, covers=ts)
+            await desk.until(lambda: reactions(desk, ts) == [])
+
+        assert desk.bot_replies("#general", ts) == ["First." if answered else "Second."]
+
+
+async def test_sigterm_ends_it_in_order_and_the_turn_goes_on_later(desk: Desk) -> None:
+    desk.model.play([Say("Never.", delay=60), Say("Here again.")])
+    async with process(desk) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: desk.slack.status("#general", ts))
+        await desk.model.asked()
+        first.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(first.wait(), 10) == 0
+    assert desk.slack.status("#general", ts) == ""
+    async with process(desk) as second:
+        assert await desk.answered("#general", ts, covers=ts) == "Here again."
+        second.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(second.wait(), 10) == 0
+
+    assert desk.bot_replies("#general", ts) == ["Here again."]
+    assert "Traceback" not in (desk.home / "treadle.log").read_text()
