@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -92,6 +92,7 @@ class Core:
         """Stores an item, then wakes its thread; durable on return."""
 
         async def store(item: Item) -> None:
+            item = replace(item, text=self.redactor.text(item.text))
             if await self.inbox.store(item):
                 runs.wake(item.thread)
 
@@ -104,14 +105,15 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
     if settings.database_path is None:
         raise ConfigError(words.cluster_not_yet())
     tools = all_tools(settings)
+    redactor = Redactor(settings.secrets)
     with open_workspaces(settings) as workspaces:
         database = open_database(settings.database_path)
         writer = Writer(database.engine)
         try:
             yield Core(
                 settings,
-                Redactor(settings.secrets),
-                Journals(writer),
+                redactor,
+                Journals(writer, redact=redactor.text),
                 Inbox(writer),
                 Deliveries(writer),
                 model,

@@ -14,11 +14,14 @@ import json
 import logging
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 SHORTEST_SECRET = 8
 """Characters; shorter values would also hide ordinary words, so the start refuses them."""
+SHORT_TEXT = 4000
+"""Characters; up to here looking for each form costs less than a call of the engine."""
 MARK = "[redacted]"
 _LINE_BREAK = rb"(?:\r?\n)?"
 
@@ -35,24 +38,39 @@ class Redactor:
             raise ValueError(f"A secret is shorter than {SHORTEST_SECRET} characters.")
         plain = {form for value in values for form in _text_forms(value)}
         wrapped = {form for value in values for form in _wrapped_forms(value)} - plain
+        self._plain, self._wrapped = plain, wrapped
         self._forms = sorted(plain | wrapped)
         self._first = {form[0] for form in self._forms}
         lengths = [len(form) for form in plain] + [3 * len(form) for form in wrapped]
         self.longest = max(lengths, default=0)
         """Characters that the longest form can take in a text, line breaks included."""
-        self._pattern = _compile(plain, wrapped) if values else None
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._forms)} forms)"
 
+    @cached_property
+    def _pattern(self) -> Any:
+        """None if there is no secret. Made when first needed: its engine takes 1.5 MB."""
+        return _compile(self._plain, self._wrapped) if self._forms else None
+
     def text(self, text: str) -> str:
         """The text with every form of every secret replaced."""
-        if self._pattern is None or not text:
+        if not text or self._clearly_clean(text) or self._pattern is None:
             return text
         data = text.encode("utf-8", "surrogatepass")
         if self._pattern.search(data) is None:
             return text
         return _replaced(data, _spans(self._pattern, data))
+
+    def _clearly_clean(self, text: str) -> bool:
+        """Whether a short text holds no form, judged without the engine."""
+        if len(text) > SHORT_TEXT:
+            return False
+        unwrapped = text.replace("\r", "").replace("\n", "")
+        return not (
+            any(form in text for form in self._plain)
+            or any(form in unwrapped for form in self._wrapped)
+        )
 
     def stream(self) -> StreamRedactor:
         """A redactor for one text that arrives in pieces."""

@@ -11,8 +11,7 @@ from typing import Annotated, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from dotenv.parser import parse_stream
-from pydantic import AfterValidator, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from bot.config.values import Problem, web_address
 from bot.redact import SHORTEST_SECRET
@@ -79,12 +78,10 @@ AppToken: TypeAlias = Annotated[SecretStr, AfterValidator(secret("xapp-"))]
 AnySecret: TypeAlias = Annotated[SecretStr, AfterValidator(secret())]
 
 
-class Environment(BaseSettings):
+class Environment(BaseModel):
     """The variables of the contract; SLACK_…, OPENAI_… and TREADLE_… names, the rest is ignored."""
 
-    model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", case_sensitive=True, hide_input_in_errors=True
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     slack_bot_token: BotToken | None = Field(
         default=None, alias="SLACK_BOT_TOKEN", examples=["xoxb-1234-5678-abcdefgh"]
@@ -116,18 +113,6 @@ class Environment(BaseSettings):
     audit_key: AnySecret | None = Field(
         default=None, alias="TREADLE_AUDIT_KEY", examples=["f3a1c0d2e4b59687"]
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is handed over is read: the process's own environment is not used."""
-        return (init_settings,)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -12,7 +12,7 @@ from bot.errors import Fenced
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = (1.0, 5.0, 30.0)
-"""Waits before a thread whose work broke is tried again; then it waits for its next message."""
+"""Waits before a thread whose work broke is tried again; the last one repeats."""
 
 
 @dataclass(slots=True)

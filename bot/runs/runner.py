@@ -49,8 +49,7 @@ class ThreadJournal:
         return self._entries
 
     async def append(self, *entries: Entry) -> None:
-        await self._journals.append(self.thread, len(self._entries), entries)
-        self._entries.extend(entries)
+        self._entries += await self._journals.append(self.thread, len(self._entries), entries)
 
     async def take_inbox(self) -> bool:
         if not self._arrived.is_set():
@@ -59,15 +58,14 @@ class ThreadJournal:
         items = await self._inbox.waiting(self.thread)
         if not items:
             return False
-        if not self._entries and await self._fetch_missed(items[0].item):
-            items = await self._inbox.waiting(self.thread)
         question = self._intake.addressed(self._entries, self._root_addressed, items)
         if question is not None:  # before people and threads are looked up, which may take long
             self._view.begin(self._entries, question)
+        if not self._entries and await self._fetch_missed(items[0].item):
+            items = await self._inbox.waiting(self.thread)
         new = await self._intake.entries(self._entries, self._root_addressed, items)
         taken = [stored.id for stored in items]
-        await self._journals.append(self.thread, len(self._entries), new, taken)
-        self._entries.extend(new)
+        self._entries += await self._journals.append(self.thread, len(self._entries), new, taken)
         return bool(new)
 
     async def _fetch_missed(self, first: Item) -> bool:
@@ -94,9 +92,9 @@ class Runner:
 
     async def work(self, thread: str, arrived: asyncio.Event) -> None:
         """Return when the thread has no work left. Raises Fenced if another runner has it."""
-        view = await self.outlet.open(thread)
+        view, stored = await asyncio.gather(self.outlet.open(thread), self._stored(thread))
         try:
-            journal = await self._journal(thread, view, arrived)
+            journal = await self._journal(stored, thread, view, arrived)
             while journal is not None:
                 if not covers(open_turn(journal.entries)):
                     await journal.take_inbox()  # an open turn takes it when its calls are done
@@ -108,14 +106,22 @@ class Runner:
         finally:
             await view.close()
 
-    async def _journal(
-        self, thread: str, view: View, arrived: asyncio.Event
-    ) -> ThreadJournal | None:
+    async def _stored(self, thread: str) -> StoredThread | JournalUnreadable:
         try:
-            stored = await self.journals.read(thread)
+            return await self.journals.read(thread)
         except JournalUnreadable as error:
-            log.error("%s: %s", thread, error)
-            await view.settle([Failed((), str(error))])
+            return error
+
+    async def _journal(
+        self,
+        stored: StoredThread | JournalUnreadable,
+        thread: str,
+        view: View,
+        arrived: asyncio.Event,
+    ) -> ThreadJournal | None:
+        if isinstance(stored, JournalUnreadable):
+            log.error("%s: %s", thread, stored)
+            await view.settle([Failed((), str(stored))])
             arrived.clear()
             return None
         journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, arrived, view)

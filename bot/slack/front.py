@@ -70,7 +70,9 @@ class SlackFront:
             wiring.redact,
             wiring.patience.look_up,
         )
-        self.outlet = SlackOutlet(outbound, Signs(client), wiring.verbosity, wiring.describe)
+        self.outlet = SlackOutlet(
+            outbound, Signs(client, wiring.patience.silent), wiring.verbosity, wiring.describe
+        )
         self._home = Home(client, wiring.model, wiring.tools)
         self._sockets: Sockets | None = None
         self._server: web.AppRunner | None = None

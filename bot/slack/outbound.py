@@ -21,6 +21,17 @@ from bot.storage.deliveries import Deliveries, Delivery, State
 
 log = logging.getLogger(__name__)
 
+MENDABLE = frozenset(
+    {
+        "account_inactive",
+        "invalid_auth",
+        "missing_scope",
+        "not_authed",
+        "token_expired",
+        "token_revoked",
+    }
+)
+"""What the operator can mend, with a new token after a restart: nothing is given up for it."""
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -129,8 +140,12 @@ class ThreadPosts:
                 await asyncio.sleep(wait)
                 wait = min(30.0, wait * 2)
             except DeliveryRefused as error:
-                await self._give_up(key, post, error)
-                return
+                if error.code not in MENDABLE:
+                    await self._give_up(key, post, error)
+                    return
+                log.error("%s waits: %s", key, error)
+                await asyncio.sleep(wait)
+                wait = min(30.0, wait * 2)
             else:
                 self._on_posted()
                 await self._out.deliveries.end(key, State.POSTED, ts)

@@ -17,5 +17,7 @@ class Patience:
     """A socket that has not said hello by then is given up."""
     heartbeat: float = 10.0
     """A silent socket is pinged this often; half of it later it counts as lost."""
+    silent: float = 5.0
+    """After a post Slack takes the status away; so long later it is shown again."""
     reconnect: float = 1.0
     """The first wait before a refused connection is tried again; then twice as long."""

@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 0.5
 """A turn that posts something sooner needs no other sign."""
-SILENT_SECONDS = 5.0
 RENEW_SECONDS = 90.0
 REACTION = "eyes"
 NO_STATUS = frozenset(
@@ -41,8 +40,8 @@ NO_STATUS = frozenset(
 class Signs:
     """Knows which sign this workspace takes; shared by all threads."""
 
-    def __init__(self, client: AsyncWebClient) -> None:
-        self._client = client
+    def __init__(self, client: AsyncWebClient, silent_seconds: float) -> None:
+        self._client, self.silent_seconds = client, silent_seconds
         self._has_status = True
         self._sure = False
 
@@ -150,5 +149,7 @@ class Sign:
             return False
         if not self._shown and not self._spoke_at:
             return True
-        cleared = self._spoke_at > self._showed_at and now - self._spoke_at > SILENT_SECONDS
+        cleared = (
+            self._spoke_at > self._showed_at and now - self._spoke_at > self._signs.silent_seconds
+        )
         return cleared or now - max(self._spoke_at, self._showed_at) > RENEW_SECONDS

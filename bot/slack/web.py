@@ -20,6 +20,7 @@ Answer: TypeAlias = Mapping[str, Json]
 CALL_SECONDS = 20
 FIRST_WAIT = 0.5
 KEEP_SECONDS = 5.0
+LIMITED = frozenset({"ratelimited", "rate_limited"})
 UNCERTAIN = frozenset(
     {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "unknown_error"}
 )
@@ -103,11 +104,11 @@ async def read(
 
 def _refused(method: str, error: SlackApiError) -> DeliveryError:
     response = error.response
-    if response.status_code == 429:
+    data = response.data if isinstance(response.data, dict) else {}
+    if response.status_code == 429 or data.get("error") in LIMITED:
         return RateLimited(_retry_after(response.headers))
     if response.status_code >= 500:
         return DeliveryUnknown(words.slack_no_answer(method))
-    data = response.data if isinstance(response.data, dict) else {}
     code = str(data.get("error", "unknown_error"))
     if code in UNCERTAIN:
         return DeliveryUnknown(words.slack_no_answer(method))

@@ -74,7 +74,9 @@ def _take_lock(path: Path) -> TextIO:
 
 def _configure(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000"):
+    # The kernel caches the file as well: 256 KB of pages here are enough.
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000", "cache_size=-256")
+    for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, select, update
@@ -36,8 +36,14 @@ class StoredThread:
 class Journals:
     """Reads and appends the journals of all threads."""
 
-    def __init__(self, writer: Writer, owner: str | None = None) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        owner: str | None = None,
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self._writer = writer
+        self._redact = redact
         self.owner = owner or f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._appends = itertools.count()
 
@@ -62,16 +68,18 @@ class Journals:
         expected_seq: int,
         entries: Sequence[Entry],
         taken: Sequence[int] = (),
-    ) -> None:
+    ) -> tuple[Entry, ...]:
         """Write `entries` from position `expected_seq` on and mark inbox items taken: all or none.
 
-        Durable on return. Raises Fenced if that position is somebody else's.
+        Durable on return. Returns the entries as they were written: without any secret. Raises
+        Fenced if that position is somebody else's.
         """
         token = f"{self.owner}-{next(self._appends)}"
         now = time.time()
+        written = [self._redacted(entry) for entry in entries]
         rows = [
-            {"thread": thread, "seq": seq, "body": dump(entry), "token": token, "at": now}
-            for seq, entry in enumerate(entries, expected_seq)
+            {"thread": thread, "seq": seq, "body": body, "token": token, "at": now}
+            for seq, (_, body) in enumerate(written, expected_seq)
         ]
         marks = [{"item": item, "seq": expected_seq} for item in taken]
 
@@ -83,6 +91,12 @@ class Journals:
                 connection.execute(_TAKE, marks)
 
         await self._writer.run(work)
+        return tuple(entry for entry, _ in written)
+
+    def _redacted(self, entry: Entry) -> tuple[Entry, str]:
+        body = dump(entry)
+        safe = self._redact(body)
+        return (entry, body) if safe == body else (load(safe), safe)
 
     async def finish(self, thread: str) -> bool:
         """Mark the thread as having no work left; False if something has arrived meanwhile."""

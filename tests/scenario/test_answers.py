@@ -9,7 +9,7 @@ import pytest
 
 from bot.local_slack.shapes import Json
 from tests.doubles.desk import Desk, arguments
-from tests.doubles.model_endpoint import Say
+from tests.doubles.model_endpoint import Refuse, Say
 
 HOSTILE = "<!channel> <@U0BOB> @channel @here <#C0OPS> \x1b[31mred\x1b[0m \u202egpj.exe"
 
@@ -119,8 +119,6 @@ async def test_hostile_text_is_inert_wherever_it_comes_from(desk: Desk) -> None:
 
 async def test_a_notice_that_quotes_a_hostile_name_is_inert(desk: Desk) -> None:
     """The model's endpoint says something that a notice repeats."""
-    from tests.doubles.model_endpoint import Refuse
-
     desk.model.play([Refuse(400, {"error": {"message": HOSTILE}})])
     async with desk.treadle():
         ts = await desk.slack.person("alice").say("#general", "@treadle go")

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.options import Options
@@ -134,8 +135,6 @@ async def test_an_answer_waits_while_slack_cannot_be_reached(tmp_path: Path) -> 
             desk.slack.sockets.cut()
             gate.set()
             await until_refused(port)
-            from aiohttp import web
-
             await web.TCPSite(runner, "127.0.0.1", port).start()
             assert await desk.answered("#general", ts, covers=ts) == "Patient."
 
@@ -239,6 +238,22 @@ async def test_what_slack_will_never_take_is_let_go_and_the_bot_works_on(
 
     assert posts(desk, "C0OPS") == [False, True]
     assert desk.bot_replies("#ops", lost) == ["Yes."]
+
+
+@pytest.mark.parametrize("code", ["ratelimited", "invalid_auth", "missing_scope"])
+async def test_an_answer_waits_for_what_time_or_the_operator_can_mend(
+    desk: Desk, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = FaultRule(Effect.RATE_LIMIT, POST, count=1, seconds=1)
+    rule = FaultRule(Effect.ERROR, POST, error=code, count=1)
+    desk.slack.fail(header if code == "ratelimited" else rule)
+    desk.model.play([Say("Here.")])
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#general", "@treadle go")
+        assert await desk.answered("#general", ts, covers=ts) == "Here."
+
+    assert posts(desk) == [False, True]
+    assert (code in caplog.text) is (code != "ratelimited")
 
 
 async def test_every_message_is_covered_exactly_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from bot.local_slack import messages
 from bot.local_slack.faults import Effect, FaultRule
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Say
@@ -89,8 +90,6 @@ async def test_an_edit_after_the_answer_asks_nothing_anew_but_is_known_later(des
 
 
 async def test_a_preview_that_slack_adds_to_a_message_is_not_an_edit(desk: Desk) -> None:
-    from bot.local_slack import messages
-
     desk.model.play([Say("A page."), Say("Still a page.")])
     alice = desk.slack.person("alice")
     general = desk.slack.channel("#general")

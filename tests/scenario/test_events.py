@@ -147,7 +147,7 @@ async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_a
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The database refuses the write once; Slack's repetition is then answered, once."""
-    async with open_desk(tmp_path, options=Options(retry_scale=0.002)) as desk:
+    async with open_desk(tmp_path, options=Options(ack_seconds=0.5, retry_scale=0.002)) as desk:
         desk.model.play(lambda _: Say("Once."))
         async with desk.treadle():
             with sqlite3.connect(database(desk)) as other:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.local_slack.faults import Effect, FaultRule
+from bot.local_slack.options import OTHER_TEAM_ID
+from bot.local_slack.world import Member
 from bot.policy import Refusal
 from bot.slack.patience import Patience
 from bot.words import REFUSALS
@@ -43,9 +45,6 @@ async def test_somebody_of_another_workspace_is_external_though_slack_knows_them
     desk: Desk,
 ) -> None:
     """In a shared channel Slack does not call such people strangers; their workspace tells."""
-    from bot.local_slack.options import OTHER_TEAM_ID
-    from bot.local_slack.world import Member
-
     desk.model.play(lambda _: Say("Hello."))
     world = desk.slack.world
     world.add_member(Member("U0FRANK", "frank", "Frank", "member", OTHER_TEAM_ID))

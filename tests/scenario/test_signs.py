@@ -10,8 +10,9 @@ import pytest
 
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.options import Options
+from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
-from tests.doubles.model_endpoint import Say
+from tests.doubles.model_endpoint import Refuse, Say
 
 SOON = 1.0
 """Seconds from the question to the sign."""
@@ -117,6 +118,7 @@ async def test_the_sign_comes_back_while_a_long_tool_runs_after_a_step_was_poste
 ) -> None:
     """Slack takes the status away with each message of the app."""
     async with open_desk(tmp_path) as desk:
+        desk.patience = Patience(silent=0.5)
         gate = asyncio.Event()
         step = Say("First step.", calls=(("calculate", arguments(expression="1+1")),))
         desk.model.play([step, Say("Done.", gate=gate)])
@@ -130,8 +132,6 @@ async def test_the_sign_comes_back_while_a_long_tool_runs_after_a_step_was_poste
 
 
 async def test_the_sign_goes_when_the_turn_fails_and_when_treadle_stops(desk: Desk) -> None:
-    from tests.doubles.model_endpoint import Refuse
-
     desk.model.play([Refuse(400, {"error": {"message": "no"}}), Say("Never.", delay=30)])
     alice = desk.slack.person("alice")
     async with desk.treadle():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from bot.local_slack.faults import Effect, FaultRule
@@ -193,8 +194,6 @@ async def test_a_message_that_comes_with_the_answer_gets_an_answer_of_its_own(de
 
 async def test_threads_work_beside_each_other(desk: Desk) -> None:
     """A thread whose model takes long holds up no other."""
-    import asyncio
-
     gate = asyncio.Event()
 
     def script(request: Request) -> Say:

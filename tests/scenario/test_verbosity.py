@@ -91,8 +91,6 @@ async def test_a_slow_tools_call_is_posted_first_and_its_observation_follows(des
 
 
 async def file_appears(desk: Desk, name: str) -> None:
-    import asyncio
-
     async with asyncio.timeout(10):
         while not (desk.home / name).exists():
             await asyncio.sleep(0.01)
@@ -213,7 +211,7 @@ async def test_many_quick_steps_share_replies_and_none_is_missing(desk: Desk) ->
 
 async def test_in_a_busy_channel_the_answer_goes_before_the_steps(desk: Desk) -> None:
     """Slack asked to wait; what waited then goes one a second, the answer first."""
-    limit = FaultRule(Effect.RATE_LIMIT, "chat.postMessage", count=1, seconds=1.5)
+    limit = FaultRule(Effect.RATE_LIMIT, "chat.postMessage", count=1, seconds=1.0)
     desk.slack.fail(limit)
     desk.model.play(calculating("First.", "Second."))
     alice = desk.slack.person("alice")
