@@ -91,11 +91,14 @@ class Workspaces:
         )
 
     def _enter(self, root: int, name: str) -> int:
-        with suppress(FileExistsError):
-            # Private, as the workspaces of other channels are nobody else's business on this host.
-            os.mkdir(name, 0o700, dir_fd=root)
         # One validated name, so O_NOFOLLOW says it all; a mount of the operator's is welcome here.
-        directory = os.open(name, DIRECTORY, dir_fd=root)
+        try:
+            directory = os.open(name, DIRECTORY, dir_fd=root)
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                # Private: other channels' workspaces are nobody else's business on this host.
+                os.mkdir(name, 0o700, dir_fd=root)
+            directory = os.open(name, DIRECTORY, dir_fd=root)
         try:
             self._give_away(directory, root, name)
         except OSError:

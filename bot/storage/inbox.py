@@ -108,12 +108,13 @@ class Inbox:
         return sorted(found, key=lambda stored: (float(stored.item.ts), stored.id))
 
     async def overheard(self, item: Item) -> bool:
-        """Whether replies came to this thread, lately, before it was the bot's; forgets them."""
-        channel = f"{item.team}:{item.channel}"
+        """Whether replies came to this thread, lately, before it was the bot's."""
+        channel, oldest = f"{item.team}:{item.channel}", time.time() - OVERHEARD_SECONDS
 
         def work(connection: Connection) -> bool:
             here = (overheard.c.channel == channel) & (overheard.c.thread_ts == item.root_ts)
-            return bool(connection.execute(delete(overheard).where(here)).rowcount)
+            query = select(overheard.c.ts).where(here & (overheard.c.at >= oldest)).limit(1)
+            return connection.execute(query).first() is not None
 
         return await self._writer.run(work)
 
