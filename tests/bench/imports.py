@@ -1,8 +1,8 @@
 """What each direct dependency costs at import: `python -m tests.bench.imports`.
 
-Each is imported in fresh interpreters, alone (with all that it brings), and the last column says
-when Treadle imports it. Time is the median wall time of the import, memory the resident memory
-that it adds.
+Each is imported in fresh interpreters: alone, with all that it brings along, and behind those
+above it, which is what it adds. Times are medians of wall time, memory is resident. The last
+column says when Treadle imports it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time, sys
 def resident():
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+{before}
 before, began = resident(), time.perf_counter()
 {code}
 print((time.perf_counter() - began) * 1000, (resident() - before) / 1024)
@@ -34,27 +35,27 @@ class Dependency:
 
 
 DEPENDENCIES = (
-    Dependency("slack-bolt", "import slack_bolt.async_app", "start"),
-    Dependency("slack-sdk", "import slack_sdk.web.async_client", "start"),
     Dependency("aiohttp", "import aiohttp.web", "start"),
-    Dependency("openai", "import openai", "once connected"),
-    Dependency("sqlalchemy", "import sqlalchemy.dialects.sqlite.pysqlite", "start"),
-    Dependency("alembic", "import alembic.command", "when the schema is behind"),
+    Dependency("slack-sdk", "import slack_sdk.web.async_client", "start"),
+    Dependency("slack-bolt", "import slack_bolt.async_app", "start"),
     Dependency("pydantic", "from pydantic import BaseModel", "start"),
     Dependency("python-dotenv", "import dotenv.parser", "start"),
     Dependency("typer", "import typer", "start"),
-    Dependency("rich", "import rich.console", "help and error texts"),
-    Dependency("markdown-it-py", "import markdown_it", "first answer that is not plain text"),
+    Dependency("sqlalchemy", "import sqlalchemy.dialects.sqlite.pysqlite", "start"),
+    Dependency("docstring-parser", "import docstring_parser", "start"),
+    Dependency("openai", "import openai", "once connected"),
     Dependency("simpleeval", "import simpleeval", "start"),
     Dependency("google-re2", "import re2", "first long text, pattern or search"),
-    Dependency("docstring-parser", "import docstring_parser", "tools are described"),
+    Dependency("markdown-it-py", "import markdown_it", "first answer with Markdown"),
+    Dependency("alembic", "import alembic.command", "schema behind"),
+    Dependency("rich", "import rich.console", "help and usage errors"),
 )
 WHOLE = Dependency("all that a start imports", "import bot.cli, bot.main", "start")
 
 
-def cost(code: str, repeats: int) -> tuple[float, float]:
-    """Milliseconds and megabytes of a statement in a fresh interpreter, as medians."""
-    program = _CODE.format(code=code)
+def cost(code: str, repeats: int, before: str = "") -> str:
+    """A statement's milliseconds and megabytes in a fresh interpreter that has run `before`."""
+    program = _CODE.format(before=before, code=code)
     found: list[tuple[float, float]] = []
     for _ in range(repeats):
         done = subprocess.run(
@@ -62,17 +63,21 @@ def cost(code: str, repeats: int) -> tuple[float, float]:
         )
         milliseconds, megabytes = map(float, done.stdout.split())
         found.append((milliseconds, megabytes))
-    return statistics.median(ms for ms, _ in found), statistics.median(mb for _, mb in found)
+    times, sizes = zip(*found, strict=True)
+    return f"{statistics.median(times):.0f} ms, {statistics.median(sizes):.1f} MB"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.imports", description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
-    given = parser.parse_args()
-    print("| dependency | import | MB | imported at |\n| --- | ---: | ---: | --- |")
-    for one in (*DEPENDENCIES, WHOLE):
-        milliseconds, megabytes = cost(one.code, given.repeats)
-        print(f"| {one.name} | {milliseconds:.0f} ms | {megabytes:.1f} | {one.when} |")
+    repeats = parser.parse_args().repeats
+    print("| dependency | alone | adds | imported at |\n| --- | ---: | ---: | --- |")
+    above: list[str] = []
+    for one in DEPENDENCIES:
+        alone, adds = cost(one.code, repeats), cost(one.code, repeats, "\n".join(above))
+        print(f"| {one.name} | {alone} | {adds} | {one.when} |", flush=True)
+        above.append(one.code)
+    print(f"| {WHOLE.name} | {cost(WHOLE.code, repeats)} | | {WHOLE.when} |")
 
 
 if __name__ == "__main__":

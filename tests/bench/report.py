@@ -87,7 +87,7 @@ def table(plan: Plan, floor: Bot, treadle: Bot) -> str:
 
 def _cells(row: Row, floor: Bot, treadle: Bot) -> tuple[str, ...]:
     low, own = (bot.median(row.value) * row.scale for bot in (floor, treadle))
-    ratio = f"{own / low:.2f}" if row.unit != "MB" else f"{own / low:.2f} (+{own - low:.0f} MB)"
+    ratio = f"{own / low:.2f}" if row.unit != "MB" else f"{own / low:.2f} ({own - low:+.1f} MB)"
     return row.what, row.settings, _number(low, row.unit), _number(own, row.unit), ratio
 
 
