@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 FOREIGN_PREFIXES = ("SLACK_", "OPENAI_", "TREADLE_")
@@ -113,3 +114,9 @@ def pytest_runtest_makereport(
 def repository() -> Path:
     """The root of the checkout."""
     return Path(__file__).parents[1]
+
+
+# What CI says must be about the change, not about the dice: new examples are found on every other run.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")

@@ -15,6 +15,7 @@ from bot.storage.inbox import Addressing, Item, Kind
 Payload: TypeAlias = Mapping[str, object]
 
 SPOKEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+_TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _FIRST_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)(?:\|[^>]*)?>")
 
@@ -58,7 +59,7 @@ def read_event(body: Payload, me: Self) -> Item | None:
 def _spoken(
     body: Payload, event: Payload, message: Payload, kind: Kind, me: Self, change: str = ""
 ) -> Item | None:
-    ts, channel = _text(message, "ts"), _text(event, "channel")
+    ts, channel = _ts(message, "ts"), _text(event, "channel")
     is_bot = _is_bot(message)
     # A bot is known to the rules by its bot id; its messages may carry a user id besides.
     author = (is_bot and _text(message, "bot_id")) or _text(message, "user")
@@ -69,7 +70,7 @@ def _spoken(
         kind=kind,
         team=_team(body),
         channel=channel,
-        root_ts=_text(message, "thread_ts") or ts,
+        root_ts=_ts(message, "thread_ts") or ts,
         ts=ts,
         author=author,
         text=readable(text, me.user_id),
@@ -88,19 +89,19 @@ def _changed(body: Payload, event: Payload, me: Self) -> Item | None:
         return _deleted(body, {**event, "deleted_ts": _text(message, "ts")}, me)
     if _text(message, "text") == _text(before, "text"):
         return None  # a preview was added, a reply was counted: nothing that a person wrote
-    change = _text(_mapping(message, "edited"), "ts") or _text(event, "ts")
+    change = _ts(_mapping(message, "edited"), "ts") or _ts(event, "ts")
     return _spoken(body, event, message, Kind.EDIT, me, change)
 
 
 def _deleted(body: Payload, event: Payload, me: Self) -> Item | None:
-    message, ts = _mapping(event, "previous_message"), _text(event, "deleted_ts")
-    if not ts or not me.hears(message):
+    message, ts = _mapping(event, "previous_message"), _ts(event, "deleted_ts")
+    if not (ts and _text(event, "channel")) or not me.hears(message):
         return None
     return Item(
         kind=Kind.DELETION,
         team=_team(body),
         channel=_text(event, "channel"),
-        root_ts=_text(message, "thread_ts") or ts,
+        root_ts=_ts(message, "thread_ts") or ts,
         ts=ts,
         author=_text(message, "user"),
         event_id=_text(body, "event_id") or None,
@@ -158,6 +159,12 @@ def _files(message: Payload) -> tuple[str, ...]:
     if not isinstance(files, Sequence) or isinstance(files, str):
         return ()
     return tuple(_text(file, "name") or "a file" for file in files if isinstance(file, Mapping))
+
+
+def _ts(payload: Payload, name: str) -> str:
+    """A message's time, by which threads are sorted; "" for anything else."""
+    value = _text(payload, name)
+    return value if _TS.fullmatch(value) else ""
 
 
 def _text(payload: Payload, name: str) -> str:

@@ -190,7 +190,11 @@ VALUES = st.sampled_from(["message_changed", "message_deleted", "tombstone", "U1
 @given(st.dictionaries(NAMES, VALUES | st.dictionaries(NAMES, VALUES)))
 def test_no_message_event_makes_the_parser_fail(event: dict[str, object]) -> None:
     found = read_event({"team_id": "T1", "event": event}, ME)
-    assert found is None or (found.channel and found.ts)
+    if found is not None:
+        assert found.channel
+        assert float(found.ts) >= 0
+        assert float(found.root_ts) >= 0
+        assert float(found.change or 0) >= 0
 
 
 @given(st.text(alphabet="<>@#!|&;U0BOTx \n", max_size=60))
