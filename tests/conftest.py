@@ -116,7 +116,7 @@ def repository() -> Path:
     return Path(__file__).parents[1]
 
 
-# What CI says must be about the change, not about the dice: new examples are found on every other run.
+# What CI says must be about the change and not about the dice; every other run finds new examples.
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
