@@ -47,7 +47,6 @@ DEPENDENCIES = (
     Dependency("google-re2", "import re2", "first long text, pattern or search"),
     Dependency("markdown-it-py", "import markdown_it", "first answer with Markdown"),
     Dependency("alembic", "import alembic.command", "schema behind"),
-    Dependency("rich", "import rich.console", "help and usage errors"),
 )
 WHOLE = Dependency("all that a start imports", "import bot.cli, bot.main", "start")
 
