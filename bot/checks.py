@@ -14,11 +14,13 @@ from bot.doctor import Check, Finding, examine
 from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
 from bot.parts import make_model, open_core, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
+from bot.shell import prove_sandbox
 from bot.slack.app import build_app
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, new_address
 from bot.slack.web import call, close_client, web_client
 from bot.storage.inbox import Item
+from tools.errors import SandboxUnavailable
 
 NO_CHANNEL = "C00000000"
 """A channel that no workspace has: Slack answers this before it does anything."""
@@ -36,6 +38,7 @@ async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequ
         Check("database", lambda: _database(settings)),
         Check("workspace", lambda: _workspace(settings.workspace_root)),
         Check("tools", lambda: _tools(settings)),
+        Check("shell", lambda: _shell(settings)),
         Check("model", lambda: _model(settings)),
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
@@ -77,6 +80,16 @@ def _try_to_write(root: Path) -> None:
 
 async def _tools(settings: Settings) -> str:
     return words.found_tools(words.TOOLS_NOT_YET)
+
+
+async def _shell(settings: Settings) -> str:
+    if settings.sandbox.mode == "off":
+        return words.shell_off()
+    try:
+        confinement = (await prove_sandbox(settings)).confinement
+    except SandboxUnavailable as error:
+        raise ConfigError(words.shell_unavailable(str(error))) from error
+    return words.found_shell(confinement.name, confinement.gaps)
 
 
 async def _model(settings: Settings) -> str:

@@ -20,9 +20,12 @@ from bot.parts import read_settings as read_settings
 from bot.redact import RedactingFormatter, Redactor
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.front import SlackFront, Wiring
+from bot.slack.inert import inert
 from bot.slack.preflight import Identity as Identity
 from bot.slack.render import Verbosity
 from bot.terminal import TerminalOutlet, TerminalPeople, converse
+
+log = logging.getLogger(__name__)
 
 
 async def run_slack(
@@ -43,6 +46,7 @@ async def serve(
     core: Core, wiring: Wiring, *, stop: asyncio.Event, ready: Callable[[Identity], None]
 ) -> None:
     """Slack, from who we are to the last acknowledgement. What fails ends what was begun."""
+    _warn(core)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(core.model.close)
         warming = asyncio.create_task(core.model.warm())
@@ -81,10 +85,11 @@ async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
         stack.push_async_callback(model.close)
+        _warn(core)
         people = TerminalPeople()
 
         def safe(text: str) -> None:
-            write(core.redactor.text(text))
+            write(inert(core.redactor.text(text)))
 
         runs = core.runs(TerminalOutlet(safe, core.describe), people, people)
         stack.push_async_callback(runs.close)
@@ -107,8 +112,13 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,
-        tools=[(tool.name, tool.description.split("\n")[0]) for tool in core.tools],
+        tools=[(tool.name, tool.description.split("\n")[0]) for tool in core.usable()],
     )
+
+
+def _warn(core: Core) -> None:
+    if core.shell.missed:
+        log.warning(core.shell.off)
 
 
 def redacted_formatter(settings: Settings) -> logging.Formatter:
