@@ -14,6 +14,7 @@ from bot.doctor import Check, Finding, examine
 from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
 from bot.parts import make_model, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
+from bot.shell import prove_sandbox
 from bot.slack.app import build_app
 from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
@@ -21,6 +22,7 @@ from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
 from bot.storage.database import open_database
 from bot.storage.inbox import Item
+from tools.errors import SandboxUnavailable
 
 NO_CHANNEL = "C00000000"
 """A channel that no workspace has: Slack answers this before it does anything."""
@@ -42,6 +44,7 @@ async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequ
         Check("database", lambda: _database(settings)),
         Check("workspace", lambda: _workspace(settings.workspace_root)),
         Check("tools", lambda: _tools(settings)),
+        Check("shell", lambda: _shell(settings)),
         Check("model", lambda: _model(settings)),
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
@@ -85,6 +88,16 @@ def _try_to_write(root: Path) -> None:
 
 async def _tools(settings: Settings) -> str:
     return words.found_tools(words.TOOLS_NOT_YET)
+
+
+async def _shell(settings: Settings) -> str:
+    if settings.sandbox.mode == "off":
+        return words.shell_off()
+    try:
+        confinement = (await prove_sandbox(settings)).confinement
+    except SandboxUnavailable as error:
+        raise ConfigError(words.shell_unavailable(str(error))) from error
+    return words.found_shell(confinement.name, confinement.gaps)
 
 
 async def _model(settings: Settings) -> str:

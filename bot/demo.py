@@ -56,6 +56,10 @@ def demo_settings(environ: Mapping[str, str], cwd: Path) -> Settings:
     """
     home = demo_home(cwd, os.geteuid())
     home.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if os.geteuid() == 0:  # whatever the umask says: commands run as another user
+        (home / "workspace").mkdir(exist_ok=True)
+        for directory in (SYSTEM_HOME, home, home / "workspace"):
+            directory.chmod(0o755)
     config = home / "demo.toml"
     config.write_text(CONFIG, "utf-8")
     own = {

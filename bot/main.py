@@ -31,6 +31,8 @@ from bot.terminal import in_terminal
 if TYPE_CHECKING:
     from bot.doctor import Finding
 
+log = logging.getLogger(__name__)
+
 
 async def run_slack(
     settings: Settings,
@@ -53,6 +55,7 @@ async def serve(
     core: Core, wiring: Wiring, *, stop: asyncio.Event, ready: Callable[[Identity], None]
 ) -> None:
     """Slack, from who we are to the last acknowledgement. What fails ends what was begun."""
+    _warn(core)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(core.model.close)
         front = await SlackFront.open(wiring)
@@ -99,6 +102,7 @@ async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
         stack.push_async_callback(model.close)
+        _warn(core)
         people = TerminalPeople()
 
         def safe(text: str) -> None:
@@ -140,8 +144,13 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,
-        tools=[(tool.name, tool.description.split("\n")[0]) for tool in core.tools],
+        tools=[(tool.name, tool.description.split("\n")[0]) for tool in core.usable()],
     )
+
+
+def _warn(core: Core) -> None:
+    if core.shell.missed:
+        log.warning(core.shell.off)
 
 
 def redacted_formatter(settings: Settings) -> logging.Formatter:

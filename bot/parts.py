@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +22,7 @@ from bot import words
 from bot.agent.entries import ToolCall
 from bot.agent.guard import Limits
 from bot.agent.prompt import Facts
-from bot.config import Need, Settings, load_settings
+from bot.config import MARKER, Need, Settings, load_settings
 from bot.errors import ConfigError, TreadleError
 from bot.model import RETRIES, ChatModel, Endpoint
 from bot.policy import Person, Place, may_speak
@@ -25,6 +33,7 @@ from bot.runs.intake import Admit, Intake
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Outlet, People, Surroundings
 from bot.runs.runner import Runner
+from bot.shell import SHELL, Shell, open_shell, sandbox_settings
 from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Inbox, Item
@@ -33,6 +42,7 @@ from bot.storage.writer import Writer
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
 from tools.catalog import builtin_tools
 from tools.loading import load_tools
+from tools.sandbox.probe import owner_of
 from tools.toolset import Toolset, describe, registry
 from tools.workspaces import Scope, Workspaces
 
@@ -59,6 +69,13 @@ class Core:
     model: ChatModel | RehearsalModel
     tools: tuple[Tool, ...]
     brains: Brains
+    shell: Shell
+
+    def usable(self) -> Sequence[Tool]:
+        """The tools that this host can run and the operator has not switched off."""
+        enabled = self.settings.tools.enabled
+        wanted = [tool for tool in self.tools if enabled is None or tool.name in enabled]
+        return [tool for tool in wanted if tool.name != SHELL or self.shell.sandbox is not None]
 
     def describe(self, call: ToolCall) -> str:
         """A call's key argument, for people."""
@@ -110,6 +127,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
         database = open_database(settings.database_path)
         writer = Writer(database.engine)
         try:
+            shell = await open_shell(settings)
             yield Core(
                 settings,
                 redactor,
@@ -118,7 +136,8 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                 Deliveries(writer),
                 model,
                 tools,
-                make_brains(settings, tools, workspaces),
+                make_brains(settings, tools, workspaces, shell),
+                shell,
             )
         finally:
             await writer.close()
@@ -142,7 +161,9 @@ def all_tools(settings: Settings) -> tuple[Tool, ...]:
     """The tools of this release and the operator's own."""
     try:
         base, root = settings.config_path.parent, settings.workspace_root
-        return (*builtin_tools(), *load_tools(settings.tools.modules, base, root))
+        off = SHELL if settings.sandbox.mode == "off" else ""
+        own = load_tools(settings.tools.modules, base, root)
+        return (*(tool for tool in builtin_tools() if tool.name != off), *own)
     except ToolDefinitionError as error:
         raise ConfigError(str(error)) from error
 
@@ -152,16 +173,25 @@ def open_workspaces(settings: Settings) -> Iterator[Workspaces]:
     try:
         scope = Scope(settings.workspace.scope)
         quota = settings.workspace.quota_mb * 1024 * 1024
-        workspaces = Workspaces(settings.workspace_root, scope, quota=quota)
+        owner = owner_of(sandbox_settings(settings))
+        workspaces = Workspaces(settings.workspace_root, scope, owner=owner, quota=quota)
+        (workspaces.root / MARKER).write_text(words.workspace_marker(), "utf-8")
     except ToolError as error:
         raise ConfigError(words.workspace_unusable(settings.workspace_root, str(error))) from error
+    except OSError as error:
+        why = f"{error.strerror}."
+        raise ConfigError(words.workspace_unusable(settings.workspace_root, why)) from error
     with closing(workspaces):
         yield workspaces
 
 
-def make_brains(settings: Settings, tools: tuple[Tool, ...], workspaces: Workspaces) -> Brains:
+def make_brains(
+    settings: Settings, tools: tuple[Tool, ...], workspaces: Workspaces, shell: Shell
+) -> Brains:
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
+    if shell.off:
+        off[SHELL] = shell.off
 
     @contextmanager
     def hands(thread: str) -> Iterator[Hands]:
@@ -170,10 +200,13 @@ def make_brains(settings: Settings, tools: tuple[Tool, ...], workspaces: Workspa
         except ToolError as error:
             raise TreadleError(str(error)) from error
         with workspace:
-            yield Toolset(tools, ToolContext(workspace), enabled, off)
+            yield Toolset(tools, ToolContext(workspace, shell.sandbox), enabled, off)
+
+    # What the operator switched off does not exist; what this host lacks is said once.
+    lacking = {name: why for name, why in off.items() if name != SHELL or shell.missed}
+    missing = {name: why for name, why in lacking.items() if enabled is None or name in enabled}
 
     def facts(thread: str) -> Facts:
-        missing = {name: why for name, why in off.items() if enabled is None or name in enabled}
         return Facts(words.place_of(thread.split(":", 2)[1]), missing=missing)
 
     return Brains(hands, lambda: settings.rules, facts, ToolError)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from bot.policy import Refusal, Verdict
@@ -406,11 +407,22 @@ REFUSALS = {
 
 # What this release has and has not
 
-TOOLS_NOT_YET = ("run_command", "wikipedia", "share_file")
+TOOLS_NOT_YET = ("wikipedia", "share_file")
 
 
 def tool_not_yet(name: str) -> str:
     return f"{name} is not part of this release."
+
+
+def shell_unavailable(reason: str) -> str:
+    return (
+        "run_command is off: no sandbox is available on this host. Commands are never run without "
+        f"one. {reason}"
+    )
+
+
+def shell_off() -> str:
+    return 'run_command is switched off here: [sandbox] mode is "off".'
 
 
 def cluster_not_yet() -> str:
@@ -422,6 +434,13 @@ def cluster_not_yet() -> str:
 
 def workspace_unusable(root: object, why: str) -> str:
     return f"The workspace directory {root} cannot be used: {why} Set TREADLE_WORKSPACE to another."
+
+
+def workspace_marker() -> str:
+    return (
+        "Agents write in the directories beside this file. Treadle does not start in them and "
+        "takes no settings or code from there.\n"
+    )
 
 
 def place_of(channel: str) -> str:
@@ -451,6 +470,11 @@ def found_workspace(root: object) -> str:
 
 def found_tools(missing: tuple[str, ...]) -> str:
     return f"all of this release; not yet there: {', '.join(missing)}."
+
+
+def found_shell(name: str, gaps: Sequence[str]) -> str:
+    held = f"commands are held in by {name}; the self-test passed."
+    return " ".join([held, *(f"Known gap: {gap}" for gap in gaps)])
 
 
 def found_model(model: str) -> str:

@@ -30,6 +30,7 @@ from tools.errors import NotFound as NotFound
 from tools.errors import OutsideWorkspace as OutsideWorkspace
 from tools.errors import ToolDefinitionError as ToolDefinitionError
 from tools.errors import ToolError as ToolError
+from tools.sandbox.sandbox import Sandbox
 from tools.schema import Canonical as Canonical
 from tools.schema import Json, Signature, signature
 from tools.workspace import Workspace
@@ -43,6 +44,8 @@ class ToolContext:
     """The ports that a tool may use; one is made for each turn."""
 
     workspace: Workspace
+    sandbox: Sandbox | None = None
+    """Runs commands; None on a host where none can be held in."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

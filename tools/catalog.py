@@ -11,5 +11,6 @@ def builtin_tools() -> tuple[Tool, ...]:
     from tools.calculator import calculate
     from tools.files import edit_file, list_dir, read_file, write_file
     from tools.search import search_files
+    from tools.shell import run_command
 
-    return (read_file, write_file, edit_file, list_dir, search_files, calculate)
+    return (read_file, write_file, edit_file, list_dir, search_files, run_command, calculate)

@@ -5,7 +5,8 @@ ToolError                    an observation: what went wrong and what to try nex
 ├── OutsideWorkspace         the path leaves the workspace, or could
 ├── NotFound                 there is nothing under that name
 ├── NotAllowed               it is there, and must not or cannot be used this way
-└── WorkspaceUnavailable     the workspace directory itself cannot be used; the operator must look
+├── WorkspaceUnavailable     the workspace directory itself cannot be used; the operator must look
+└── SandboxUnavailable       no command can be run on this host; the operator must look
 
 ToolDefinitionError          for the author or operator: a tool is written or configured wrongly
 """
@@ -35,6 +36,10 @@ class NotAllowed(ToolError):
 
 class WorkspaceUnavailable(ToolError):
     """The workspace directory cannot be opened or made."""
+
+
+class SandboxUnavailable(ToolError):
+    """A command cannot be held in on this host, so it is not run at all."""
 
 
 class ToolDefinitionError(Exception):

@@ -22,6 +22,7 @@ from tools.listing import SCAN_LIMIT, Entry, Listing, scan, walk
 from tools.openat import DIRECTORY, RETRIES, DirectoryHandle, Opener, open_beneath
 from tools.paths import TOP, directory_path, file_path, shown
 from tools.refusals import refusal
+from tools.usage import UNCOUNTABLE, disk_usage
 
 FILE_LIMIT = 4 * 1024 * 1024
 """Bytes of the largest file that is read or written as a whole."""
@@ -195,18 +196,23 @@ class Workspace:
         return walk(self.list_directory, directory_path(path), skip)
 
     def usage(self, enough: int | None = None) -> int:
-        """Bytes on disk of all files; counting ends once it exceeds `enough`."""
-        total = 0
-        for _, entry in self.walk():
-            total += entry.disk
-            if enough is not None and total > enough:
-                break
-        return total
+        """Bytes on disk of all that is in it; as `tools.usage.disk_usage`."""
+        with self._top(TOP) as top:
+            directory = self._open(top, TOP, _READABLE)
+            try:
+                return disk_usage(directory, enough)
+            finally:
+                os.close(directory)
 
     def _check_quota(self, extra: int) -> None:
         if self._quota is None:
             return
         used = self.usage(self._quota)
+        if used == UNCOUNTABLE:
+            raise NotAllowed(
+                "A directory in the workspace cannot be read or is too deep, so that nobody knows "
+                "what it takes; delete it (after chmod -R u+rwX), then try again."
+            )
         if used + extra > self._quota:
             raise NotAllowed(
                 f"The workspace may hold {size(self._quota)} and {size(used)} are used; "

@@ -6,6 +6,7 @@ Each check yields problems; one that needs a section whose own values are wrong 
 from __future__ import annotations
 
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,13 @@ from bot.config.environment import VARIABLES, passwords
 from bot.config.model import Settings
 from bot.config.values import Problem
 from bot.errors import ConfigError
+
+MARKER = ".treadle-workspaces"
+"""A file in the root of workspaces, where no tool can reach it: below that, nothing is trusted."""
+
+
+HOST_ONLY = (Path("/run"), Path("/proc"), Path("/sys"), Path("/dev"))
+"""Never shown to commands: sockets of services, and the kernel's own. Below /run some may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +117,37 @@ def _layout_problems(settings: Settings, broken: Set[str], cwd: Path) -> Iterato
         )
         return
     for what, path in _own_paths(settings, broken, cwd):
-        if is_inside(path, root):
+        holder = root if is_inside(path, root) else marked_above(path)
+        if holder is not None:
             yield Problem(
-                "TREADLE_WORKSPACE", f"({root}) holds {what} ({path}); move one of them", example
+                "TREADLE_WORKSPACE", f"({holder}) holds {what} ({path}); move one of them", example
             )
     if "sandbox" not in broken:
-        yield from _shown_problems(settings, cwd)
+        yield from _sandbox_problems(settings, cwd)
     for variable, path in (("TREADLE_WORKSPACE", root), ("TREADLE_HOME", settings.home)):
         if _is_no_directory(path):
             yield Problem(variable, f"names {path}, which is not a directory", example)
 
 
-def _shown_problems(settings: Settings, cwd: Path) -> Iterator[Problem]:
+def _sandbox_problems(settings: Settings, cwd: Path) -> Iterator[Problem]:
+    name = settings.config_path.name
+    if settings.sandbox.network and settings.sandbox.mode == "landlock":
+        yield Problem(
+            f"{name}: sandbox.network", "names hosts, and Landlock gives no network", "network = []"
+        )
     for shown in map(Path, settings.sandbox.read_only):
+        if shown in HOST_ONLY or any(is_inside(shown, place) for place in HOST_ONLY[1:]):
+            yield Problem(
+                f"{name}: sandbox.read_only",
+                f"would show {shown} of the host, through which commands could get out",
+                'read_only = ["/opt/node"]',
+            )
         own = [path for _, path in _own_paths(settings, frozenset(), cwd)]
         own.append(settings.workspace_root)
         holders = (settings.home, settings.workspace_root)
         if any(is_inside(path, shown) for path in own) or any(is_inside(shown, d) for d in holders):
             yield Problem(
-                f"{settings.config_path.name}: sandbox.read_only",
+                f"{name}: sandbox.read_only",
                 f"would show {shown} to every command, and files of Treadle or of others lie there",
                 'read_only = ["/opt/node"]',
             )
@@ -140,6 +160,8 @@ def _own_paths(settings: Settings, broken: Set[str], cwd: Path) -> Iterator[tupl
     if settings.database_path:
         yield "the database", settings.database_path
     yield "the program", Path(__file__).resolve().parent
+    for entry in filter(None, sys.path):
+        yield "a directory that Python imports from", Path(entry).resolve()
     if "tools" not in broken:
         for module in settings.tools.modules:
             if module.endswith(".py"):
@@ -156,6 +178,27 @@ def _is_no_directory(path: Path) -> bool:
 def is_inside(path: Path, directory: Path) -> bool:
     """Whether a path is a directory or below it; both are absolute and without links."""
     return path == directory or directory in path.parents
+
+
+def marked_above(path: Path) -> Path | None:
+    """The root of workspaces that `path` is or lies below, if it was ever used as one."""
+    return next((d for d in (path, *path.parents) if _is_marked(d)), None)
+
+
+def _is_marked(directory: Path) -> bool:
+    try:
+        return (directory / MARKER).is_file()
+    except OSError:
+        return False  # it cannot be entered, so nothing is read from it either
+
+
+def refuse_workspace(cwd: Path) -> None:
+    """Raises ConfigError where even .env may have been written by an agent."""
+    if (root := marked_above(cwd.resolve())) is not None:
+        raise ConfigError(
+            f"Treadle cannot start in {cwd}: it lies in {root}, where agents write, so nothing in "
+            "it is read. Start Treadle from another directory."
+        )
 
 
 def resolved(text: str, cwd: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from bot.config.checks import cross_problems, is_inside, remarks, resolved
+from bot.config.checks import cross_problems, is_inside, refuse_workspace, remarks, resolved
 from bot.config.environment import VARIABLES, Environment, Given, read_variables
 from bot.config.model import File, Settings
 from bot.config.problems import dotted, example, problems_of
@@ -53,6 +53,7 @@ def load_settings(
     `environ` wins over the file .env in `cwd`, which relative paths start from. `off_tools` are
     tools of the contract that this release does not have: naming one is a warning, not an error.
     """
+    refuse_workspace(cwd)
     problems: list[Problem] = []
     given = _variables(environ, cwd, need, problems)
     env, broken = _environment(given, problems)

@@ -40,7 +40,9 @@ OTHER_NAMES: Mapping[str, str] = MappingProxyType(
 _CHANNEL = re.compile(r"[CGD][A-Z0-9]{2,}")
 _USER = re.compile(r"[UW][A-Z0-9]{2,}")
 _BOT = re.compile(r"[BUWA][A-Z0-9]{2,}")
-_HOST = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])")
+_HOST = re.compile(
+    r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])"
+)
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 

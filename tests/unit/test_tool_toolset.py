@@ -305,5 +305,6 @@ def test_the_names_and_arguments_of_the_built_in_tools_are_those_of_the_contract
         "edit_file": ["path", "old", "new"],
         "list_dir": ["path"],
         "search_files": ["pattern", "path"],
+        "run_command": ["command", "timeout_s"],
         "calculate": ["expression"],
     }

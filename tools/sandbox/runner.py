@@ -1,0 +1,184 @@
+"""Starts one confined process, reads what it writes, and makes sure that nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tools.errors import SandboxUnavailable
+from tools.sandbox.contract import Completed, Launch, Limit, SandboxSettings
+from tools.sandbox.monitor import watch_disk, watch_load
+
+T = TypeVar("T")
+
+PATIENCE = 0.3
+"""Seconds to wait for the last output once the command itself has ended."""
+KILL_AFTER = 1.0
+"""Seconds from the polite signal to SIGKILL."""
+_BLOCK = 64 * 1024
+
+
+class Output:
+    """What arrives in a pipe, up to `limit` bytes; reads only while there is room."""
+
+    def __init__(self, descriptor: int, limit: int) -> None:
+        self._descriptor, self._limit = descriptor, limit
+        self._data = bytearray()
+        self.ended = asyncio.Event()
+        self.overflowed = asyncio.Event()
+        os.set_blocking(descriptor, False)
+        asyncio.get_running_loop().add_reader(descriptor, self._read)
+
+    def _read(self) -> None:
+        try:
+            block = os.read(self._descriptor, _BLOCK)
+        except BlockingIOError:
+            return
+        self._data += block
+        if not block:
+            self.ended.set()
+        elif len(self._data) > self._limit:
+            self.overflowed.set()
+        else:
+            return
+        self._stop()
+
+    def _stop(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+
+    def close(self) -> None:
+        self._stop()
+        os.close(self._descriptor)
+
+    def text(self) -> str:
+        """UTF-8; what is none shows as replacement characters."""
+        return self._data[: self._limit].decode("utf-8", "replace")
+
+
+async def run(
+    launch: Launch,
+    workspace: Path,
+    settings: SandboxSettings,
+    timeout_s: float,
+    usage: Callable[[], int],
+) -> Completed:
+    """Run to the end, or to a limit. A cancelled caller leaves no process behind.
+
+    Must be called on the event loop's own thread: the process is killed by the kernel when the
+    thread that started it ends. Raises SandboxUnavailable if it cannot be started. `usage` counts
+    the bytes of the workspace's files.
+    """
+    started = time.monotonic()
+    async with _started(launch, settings.output_kb * 1024) as (process, output):
+        limit = await _until_over(
+            process,
+            [
+                _after(output.overflowed.wait(), Limit.OUTPUT),
+                _after(asyncio.sleep(timeout_s), Limit.TIME),
+                watch_load(process.pid, settings),
+                watch_disk(workspace, settings, usage),
+            ],
+        )
+        await _end(process, launch)
+        await _until_first([output.ended.wait(), output.overflowed.wait()], PATIENCE)
+        if limit is None and output.overflowed.is_set():
+            limit = Limit.OUTPUT
+        code = process.returncode
+        assert code is not None
+        by_itself = limit is None and code >= 0
+        return Completed(
+            text=output.text(),
+            exit_code=code if by_itself else None,
+            seconds=time.monotonic() - started,
+            stopped_for=limit,
+            signal=-code if code < 0 else None,
+        )
+
+
+@asynccontextmanager
+async def _started(launch: Launch, limit: int) -> AsyncIterator[tuple[Process, Output]]:
+    read, write = os.pipe()
+    output = Output(read, limit)
+    try:
+        try:
+            process = await _start(launch, write)
+        finally:
+            os.close(write)
+            launch.close()
+        try:
+            yield process, output
+        finally:
+            await _end(process, launch)
+    finally:
+        output.close()
+
+
+async def _start(launch: Launch, write: int) -> Process:
+    owner: dict[str, int | list[int]] = {}
+    try:
+        if launch.owner is not None:
+            os.fchown(write, *launch.owner)  # else it could not be opened as /dev/stdout
+            owner = {"user": launch.owner[0], "group": launch.owner[1], "extra_groups": []}
+        return await asyncio.create_subprocess_exec(
+            *launch.argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=write,
+            stderr=write,
+            cwd="/",
+            env=launch.env,
+            pass_fds=launch.pass_fds,
+            start_new_session=True,
+            **owner,  # type: ignore[arg-type]
+        )
+    except OSError as error:
+        raise SandboxUnavailable(
+            f"The command was not run: {launch.argv[0]} could not be started ({error.strerror}). "
+            "Try again in a moment; if it stays so, the operator can run treadle doctor."
+        ) from error
+
+
+async def _end(process: Process, launch: Launch) -> None:
+    """Nothing of the process is left on return, even if the caller is cancelled meanwhile."""
+    if process.returncode is not None:
+        return
+    try:
+        if launch.ends_on is not signal.SIGKILL:
+            process.send_signal(launch.ends_on)
+            await _until_first([process.wait()], KILL_AFTER)
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _until_over(
+    process: Process, watchers: Sequence[Coroutine[Any, Any, Limit]]
+) -> Limit | None:
+    """The limit that was reached first, or None if the process ended before any."""
+    found = await _until_first([_after(process.wait(), None), *watchers], None)
+    return found[0] if found else None
+
+
+async def _until_first(waiting: Sequence[Coroutine[Any, Any, T]], seconds: float | None) -> list[T]:
+    """What those came to that were over first; the rest is cancelled."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return [task.result() for task in tasks if task in done]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _after(event: Awaitable[object], then: T) -> T:
+    await event
+    return then
