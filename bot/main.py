@@ -14,6 +14,7 @@ from bot.config import Need as Need
 from bot.config import Settings as Settings
 from bot.demo import demo_settings as demo_settings
 from bot.demo import page_options
+from bot.live_text import LiveText
 from bot.local_slack.server import LocalSlack
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
@@ -76,8 +77,10 @@ async def run_demo(
         await serve(core, wiring, stop=stop, ready=lambda _: ready(slack.page_url))
 
 
-async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
-    """Talk in the terminal until the input ends."""
+async def run_chat(
+    settings: Settings, write: Callable[[str], None], put: Callable[[str], None]
+) -> None:
+    """Talk in the terminal until the input ends. `write` writes a line, `put` a part of one."""
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
         stack.push_async_callback(model.close)
@@ -86,7 +89,8 @@ async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
         def safe(text: str) -> None:
             write(core.redactor.text(text))
 
-        runs = core.runs(TerminalOutlet(safe, core.describe), people, people)
+        live = LiveText(put, core.redactor.stream)
+        runs = core.runs(TerminalOutlet(safe, core.describe, live), people, people)
         stack.push_async_callback(runs.close)
         await converse(core.storing(runs), runs.idle, safe)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -11,6 +12,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot import words
+from bot.agent.context import observation_limit
+from bot.agent.dialects.tool_docs import FILES
 from bot.agent.entries import ToolCall
 from bot.agent.guard import Limits
 from bot.agent.prompt import Facts
@@ -25,6 +28,7 @@ from bot.runs.intake import Admit, Intake
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Outlet, People, Surroundings
 from bot.runs.runner import Runner
+from bot.storage.capabilities import Capabilities
 from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Inbox, Item
@@ -32,8 +36,10 @@ from bot.storage.journal import Journals
 from bot.storage.writer import Writer
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
 from tools.catalog import builtin_tools
+from tools.listing import EntryKind
 from tools.loading import load_tools
 from tools.toolset import Toolset, describe, registry
+from tools.truncate import OUTPUT_LIMIT
 from tools.workspaces import Scope, Workspaces
 
 REHEARSAL_PAUSE = 0.5
@@ -56,6 +62,7 @@ class Core:
     journals: Journals
     inbox: Inbox
     deliveries: Deliveries
+    capabilities: Capabilities
     model: ChatModel | RehearsalModel
     tools: tuple[Tool, ...]
     brains: Brains
@@ -75,7 +82,6 @@ class Core:
             frozenset(settings.access.bots),
             SystemClock(),
         )
-        limits = settings.limits
         runner = Runner(
             self.journals,
             self.inbox,
@@ -83,7 +89,7 @@ class Core:
             self.model,
             self.brains,
             outlet,
-            Limits(limits.max_steps, limits.max_seconds, limits.max_tokens),
+            make_limits(settings),
             SystemClock(),
         )
         return LocalRuns(runner.work)
@@ -107,6 +113,9 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
     with open_workspaces(settings) as workspaces:
         database = open_database(settings.database_path)
         writer = Writer(database.engine)
+        capabilities = Capabilities(writer)
+        if isinstance(model, ChatModel):
+            model.remember_in(capabilities)
         try:
             yield Core(
                 settings,
@@ -114,6 +123,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                 Journals(writer),
                 Inbox(writer),
                 Deliveries(writer),
+                capabilities,
                 model,
                 tools,
                 make_brains(settings, tools, workspaces),
@@ -127,19 +137,37 @@ def reveal(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret is not None else ""
 
 
+def make_limits(settings: Settings) -> Limits:
+    """What one turn may take."""
+    limits, guard = settings.limits, settings.guard
+    return Limits(
+        limits.max_steps,
+        limits.max_seconds,
+        limits.max_tokens,
+        guard.repeat,
+        guard.cycle,
+        guard.stall,
+        settings.model.context_tokens,
+    )
+
+
 def make_model(settings: Settings) -> ChatModel | RehearsalModel:
     """The endpoint's model, or the rehearsal model where no endpoint is given."""
     env = settings.env
     if env.openai_api_key is None and env.needs_model_key:
         return RehearsalModel(REHEARSAL_PAUSE)
-    return ChatModel(Endpoint(settings.model_name, reveal(env.openai_api_key), env.openai_base_url))
+    key, dialect = reveal(env.openai_api_key), settings.model.dialect
+    return ChatModel(Endpoint(settings.model_name, key, env.openai_base_url, dialect=dialect))
 
 
 def all_tools(settings: Settings) -> tuple[Tool, ...]:
     """The tools of this release and the operator's own."""
     try:
         base, root = settings.config_path.parent, settings.workspace_root
-        return (*builtin_tools(), *load_tools(settings.tools.modules, base, root))
+        return (
+            *builtin_tools(settings.tools.wikipedia_url),
+            *load_tools(settings.tools.modules, base, root),
+        )
     except ToolDefinitionError as error:
         raise ConfigError(str(error)) from error
 
@@ -159,6 +187,7 @@ def open_workspaces(settings: Settings) -> Iterator[Workspaces]:
 def make_brains(settings: Settings, tools: tuple[Tool, ...], workspaces: Workspaces) -> Brains:
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
+    output_limit = observation_limit(settings.model.context_tokens, OUTPUT_LIMIT)
 
     @contextmanager
     def hands(thread: str) -> Iterator[Hands]:
@@ -167,13 +196,32 @@ def make_brains(settings: Settings, tools: tuple[Tool, ...], workspaces: Workspa
         except ToolError as error:
             raise TreadleError(str(error)) from error
         with workspace:
-            yield Toolset(tools, ToolContext(workspace), enabled, off)
+            context = ToolContext(workspace, output_limit=output_limit)
+            yield Toolset(tools, context, enabled, off)
 
     def facts(thread: str) -> Facts:
         missing = {name: why for name, why in off.items() if enabled is None or name in enabled}
-        return Facts(words.place_of(thread.split(":", 2)[1]), missing=missing)
+        return Facts(
+            words.place_of(thread.split(":", 2)[1]),
+            missing=missing,
+            files=file_names(workspaces, thread),
+            system=platform.system(),
+            machine=platform.machine(),
+            python=platform.python_version(),
+        )
 
     return Brains(hands, lambda: settings.rules, facts, ToolError)
+
+
+def file_names(workspaces: Workspaces, thread: str) -> tuple[str, ...]:
+    """What stands in a thread's workspace, for the prompts that say so."""
+    try:
+        with workspaces.open(*thread.split(":", 2)) as workspace:
+            entries = workspace.list_directory(limit=FILES).entries
+    except ToolError:
+        return ()  # the turn itself will say what is wrong with the workspace
+    slash = {EntryKind.DIRECTORY: "/"}
+    return tuple(f"{entry.name}{slash.get(entry.kind, '')}" for entry in entries)
 
 
 def admit(settings: Settings) -> Admit:

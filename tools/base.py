@@ -30,8 +30,11 @@ from tools.errors import NotFound as NotFound
 from tools.errors import OutsideWorkspace as OutsideWorkspace
 from tools.errors import ToolDefinitionError as ToolDefinitionError
 from tools.errors import ToolError as ToolError
+from tools.errors import Unreachable as Unreachable
 from tools.schema import Canonical as Canonical
 from tools.schema import Json, Signature, signature
+from tools.truncate import OUTPUT_LIMIT
+from tools.web import DirectHttp, Http
 from tools.workspace import Workspace
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -43,6 +46,9 @@ class ToolContext:
     """The ports that a tool may use; one is made for each turn."""
 
     workspace: Workspace
+    http: Http = dataclasses.field(default_factory=DirectHttp)
+    output_limit: int = OUTPUT_LIMIT
+    """Characters of one observation; what is longer is cut, and kept whole in a file."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,11 +5,20 @@ from __future__ import annotations
 from tools.base import Tool
 
 
-def builtin_tools() -> tuple[Tool, ...]:
+def builtin_tools(wikipedia_url: str = "https://en.wikipedia.org") -> tuple[Tool, ...]:
     """The tools by name; which of them can run here is decided by `tools.toolset.Toolset`."""
     # Imported here: a process that only reads settings needs none of them.
     from tools.calculator import calculate
     from tools.files import edit_file, list_dir, read_file, write_file
     from tools.search import search_files
+    from tools.wikipedia import wikipedia_at
 
-    return (read_file, write_file, edit_file, list_dir, search_files, calculate)
+    return (
+        read_file,
+        write_file,
+        edit_file,
+        list_dir,
+        search_files,
+        calculate,
+        wikipedia_at(wikipedia_url),
+    )

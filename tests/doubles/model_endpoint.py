@@ -1,4 +1,4 @@
-"""A chat-completions endpoint on loopback that replies from a script and records what it was sent."""
+"""A chat-completions endpoint on loopback: replies from a script and records what it was sent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,15 @@ class Refuse:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Reply: TypeAlias = Say | Refuse
+@dataclass(frozen=True)
+class Raw:
+    """A body that no chat-completions endpoint should send."""
+
+    body: str
+    content_type: str = "text/event-stream"
+
+
+Reply: TypeAlias = Say | Refuse | Raw
 Script: TypeAlias = Sequence[Reply] | Callable[[Request], Reply]
 
 
@@ -75,6 +83,8 @@ class ModelEndpoint:
         reply = self._next(body)
         if isinstance(reply, Refuse):
             return web.json_response(reply.body, status=reply.status, headers=reply.headers)
+        if isinstance(reply, Raw):
+            return web.Response(text=reply.body, content_type=reply.content_type)
         await asyncio.sleep(reply.delay)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
