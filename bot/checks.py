@@ -9,10 +9,13 @@ from pathlib import Path
 
 from bot import words
 from bot.agent.entries import User
+from bot.agent.prompt import Facts
 from bot.config import Need, Settings
 from bot.doctor import Check, Finding, examine
 from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
-from bot.parts import make_model, read_settings, reveal
+from bot.model import ChatModel
+from bot.model.knowledge import DIALECT, REFUSES
+from bot.parts import make_model, open_core, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
 from bot.shell import prove_sandbox
 from bot.slack.app import build_app
@@ -33,8 +36,13 @@ TOKEN_ERRORS = frozenset(
 AGENT_ERRORS = frozenset({"not_authorized", "unknown_method", "not_allowed", "feature_not_enabled"})
 
 
-async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequence[Finding]:
-    """Every finding, in the order in which things have to work."""
+async def examine_host(
+    environ: Mapping[str, str], cwd: Path, wait: int, *, forget: bool = False
+) -> Sequence[Finding]:
+    """Every finding, in the order in which things have to work.
+
+    `forget` first drops what was found out about the model's endpoint.
+    """
     try:
         settings = read_settings(environ, cwd, Need.RUN)
     except ConfigError as error:
@@ -46,6 +54,7 @@ async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequ
         Check("tools", lambda: _tools(settings)),
         Check("shell", lambda: _shell(settings)),
         Check("model", lambda: _model(settings)),
+        Check("model format", lambda: _model_format(settings, forget)),
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
     ]
@@ -106,10 +115,28 @@ async def _model(settings: Settings) -> str:
         return words.banner_rehearsal()
     try:
         question = User("Say ok.", "UDOCTOR", "Doctor", "0.0")
-        await model.reply("Answer with one word.", [question], ())
+        await model.reply(Facts("a connection test", has_tools=False), [question], ())
     finally:
         await model.close()
     return words.found_model(model.name)
+
+
+async def _model_format(settings: Settings, forget: bool) -> str:
+    """In which dialect the model is spoken to, and what its endpoint was found to refuse."""
+    model = make_model(settings)
+    if not isinstance(model, ChatModel):
+        return words.banner_rehearsal()
+    try:
+        async with open_core(settings, model) as core:
+            address, name = model.endpoint.address, model.name
+            gone = await core.capabilities.forget(address, name) if forget else 0
+            known = await core.capabilities.read(address, name)
+    except DatabaseBusy as error:
+        return words.found_running(str(error))
+    finally:
+        await model.close()
+    refused = sorted(fact.removeprefix(REFUSES) for fact in known if fact.startswith(REFUSES))
+    return words.found_model_format(settings.model.dialect, known.get(DIALECT), refused, gone)
 
 
 async def _token(settings: Settings) -> str:

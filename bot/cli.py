@@ -81,18 +81,21 @@ def chat(verbose: Verbose = False) -> None:
     from bot.main import Need, read_settings, run_chat
 
     settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.CHAT), verbose)
-    _run(run_chat(settings, _say))
+    _run(run_chat(settings, _say, _put))
 
 
 @app.command()
 def doctor(
     wait: Annotated[int, typer.Option(help="Seconds to wait for a mention of the bot.")] = 0,
+    forget_model: Annotated[
+        bool, typer.Option(help="Forget what was found out about the model's endpoint.")
+    ] = False,
 ) -> None:
     """Check the settings, the workspace, the model and Slack, and say what to do."""
     from bot.main import examine_host
 
     _log(verbose=False)
-    findings = asyncio.run(examine_host(os.environ, Path.cwd(), wait))
+    findings = asyncio.run(examine_host(os.environ, Path.cwd(), wait, forget=forget_model))
     for finding in findings:
         _say(str(finding))
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
@@ -145,6 +148,10 @@ def _log(verbose: bool) -> None:
 
 def _say(text: str) -> None:
     typer.echo(text)
+
+
+def _put(text: str) -> None:
+    typer.echo(text, nl=False)
 
 
 def _warn(text: str) -> None:

@@ -95,8 +95,11 @@ async def run_demo(
         await serve(core, wiring, stop=stop, ready=lambda _: ready(slack.page_url))
 
 
-async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
-    """Talk in the terminal until the input ends."""
+async def run_chat(
+    settings: Settings, write: Callable[[str], None], put: Callable[[str], None]
+) -> None:
+    """Talk in the terminal until the input ends. `write` writes a line, `put` a part of one."""
+    from bot.live_text import LiveText
     from bot.terminal import Lines, TerminalOutlet, TerminalPeople, converse
 
     model = make_model(settings)
@@ -108,16 +111,22 @@ async def run_chat(settings: Settings, write: Callable[[str], None]) -> None:
         def safe(text: str) -> None:
             write(inert(core.redactor.text(text)))
 
-        runs = core.runs(TerminalOutlet(safe, core.describe), people, people)
+        live = LiveText(put, core.redactor.stream)
+        runs = core.runs(TerminalOutlet(safe, core.describe, live), people, people)
         stack.push_async_callback(runs.close)
         await converse(core.storing(runs), runs.idle, Lines(sys.stdin.fileno()), safe)
 
 
-async def examine_host(environ: Mapping[str, str], cwd: Path, wait: int) -> Sequence[Finding]:
-    """Every finding of `treadle doctor`; waits up to `wait` seconds for a mention."""
+async def examine_host(
+    environ: Mapping[str, str], cwd: Path, wait: int, *, forget: bool = False
+) -> Sequence[Finding]:
+    """Every finding of `treadle doctor`; waits up to `wait` seconds for a mention.
+
+    `forget` drops what was found out about the model's endpoint.
+    """
     from bot.checks import examine_host
 
-    return await examine_host(environ, cwd, wait)
+    return await examine_host(environ, cwd, wait, forget=forget)
 
 
 def demo_settings(environ: Mapping[str, str], cwd: Path) -> Settings:

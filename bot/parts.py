@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import (
     AsyncIterator,
@@ -19,6 +20,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot import words
+from bot.agent.context import observation_limit
+from bot.agent.dialects.tool_docs import FILES
 from bot.agent.entries import ToolCall
 from bot.agent.guard import Limits
 from bot.agent.prompt import Facts
@@ -34,6 +37,7 @@ from bot.runs.local import LocalRuns
 from bot.runs.ports import Outlet, People, Surroundings
 from bot.runs.runner import Runner
 from bot.shell import SHELL, Shell, open_shell, sandbox_settings
+from bot.storage.capabilities import Capabilities
 from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Inbox, Item
@@ -41,9 +45,11 @@ from bot.storage.journal import Journals
 from bot.storage.writer import Writer
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
 from tools.catalog import builtin_tools
+from tools.listing import EntryKind
 from tools.loading import load_tools
 from tools.sandbox.probe import owner_of
 from tools.toolset import Toolset, describe, registry
+from tools.truncate import OUTPUT_LIMIT
 from tools.workspaces import Scope, Workspaces
 
 REHEARSAL_PAUSE = 0.5
@@ -66,6 +72,7 @@ class Core:
     journals: Journals
     inbox: Inbox
     deliveries: Deliveries
+    capabilities: Capabilities
     model: ChatModel | RehearsalModel
     tools: tuple[Tool, ...]
     brains: Brains
@@ -92,7 +99,6 @@ class Core:
             frozenset(settings.access.bots),
             SystemClock(),
         )
-        limits = settings.limits
         runner = Runner(
             self.journals,
             self.inbox,
@@ -100,7 +106,7 @@ class Core:
             self.model,
             self.brains,
             outlet,
-            Limits(limits.max_steps, limits.max_seconds, limits.max_tokens),
+            make_limits(settings),
             SystemClock(),
         )
         return LocalRuns(runner.work)
@@ -126,6 +132,9 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
     with open_workspaces(settings) as workspaces:
         database = open_database(settings.database_path)
         writer = Writer(database.engine)
+        capabilities = Capabilities(writer)
+        if isinstance(model, ChatModel):
+            model.remember_in(capabilities)
         try:
             shell = await open_shell(settings)
             yield Core(
@@ -134,6 +143,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                 Journals(writer, redact=redactor.text),
                 Inbox(writer),
                 Deliveries(writer),
+                capabilities,
                 model,
                 tools,
                 make_brains(settings, tools, workspaces, shell),
@@ -148,13 +158,29 @@ def reveal(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret is not None else ""
 
 
+def make_limits(settings: Settings) -> Limits:
+    """What one turn may take."""
+    limits, guard = settings.limits, settings.guard
+    return Limits(
+        limits.max_steps,
+        limits.max_seconds,
+        limits.max_tokens,
+        guard.repeat,
+        guard.cycle,
+        guard.stall,
+        settings.model.context_tokens,
+    )
+
+
 def make_model(settings: Settings, retries: int = RETRIES) -> ChatModel | RehearsalModel:
     """The endpoint's model, or the rehearsal model where no endpoint is given."""
     env = settings.env
     if env.openai_api_key is None and env.needs_model_key:
         return RehearsalModel(REHEARSAL_PAUSE)
-    key, base_url = reveal(env.openai_api_key), env.openai_base_url
-    return ChatModel(Endpoint(settings.model_name, key, base_url, retries=retries))
+    key, dialect = reveal(env.openai_api_key), settings.model.dialect
+    return ChatModel(
+        Endpoint(settings.model_name, key, env.openai_base_url, retries=retries, dialect=dialect)
+    )
 
 
 def all_tools(settings: Settings) -> tuple[Tool, ...]:
@@ -163,7 +189,8 @@ def all_tools(settings: Settings) -> tuple[Tool, ...]:
         base, root = settings.config_path.parent, settings.workspace_root
         off = SHELL if settings.sandbox.mode == "off" else ""
         own = load_tools(settings.tools.modules, base, root)
-        return (*(tool for tool in builtin_tools() if tool.name != off), *own)
+        builtin = builtin_tools(settings.tools.wikipedia_url)
+        return (*(tool for tool in builtin if tool.name != off), *own)
     except ToolDefinitionError as error:
         raise ConfigError(str(error)) from error
 
@@ -192,6 +219,7 @@ def make_brains(
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
     if shell.off:
         off[SHELL] = shell.off
+    output_limit = observation_limit(settings.model.context_tokens, OUTPUT_LIMIT)
 
     @contextmanager
     def hands(thread: str) -> Iterator[Hands]:
@@ -200,16 +228,35 @@ def make_brains(
         except ToolError as error:
             raise TreadleError(str(error)) from error
         with workspace:
-            yield Toolset(tools, ToolContext(workspace, shell.sandbox), enabled, off)
+            context = ToolContext(workspace, shell.sandbox, output_limit=output_limit)
+            yield Toolset(tools, context, enabled, off)
 
     # What the operator switched off does not exist; what this host lacks is said once.
     lacking = {name: why for name, why in off.items() if name != SHELL or shell.missed}
     missing = {name: why for name, why in lacking.items() if enabled is None or name in enabled}
 
     def facts(thread: str) -> Facts:
-        return Facts(words.place_of(thread.split(":", 2)[1]), missing=missing)
+        return Facts(
+            words.place_of(thread.split(":", 2)[1]),
+            missing=missing,
+            files=file_names(workspaces, thread),
+            system=platform.system(),
+            machine=platform.machine(),
+            python=platform.python_version(),
+        )
 
     return Brains(hands, lambda: settings.rules, facts, ToolError)
+
+
+def file_names(workspaces: Workspaces, thread: str) -> tuple[str, ...]:
+    """What stands in a thread's workspace, for the prompts that say so."""
+    try:
+        with workspaces.open(*thread.split(":", 2)) as workspace:
+            entries = workspace.list_directory(limit=FILES).entries
+    except ToolError:
+        return ()  # the turn itself will say what is wrong with the workspace
+    slash = {EntryKind.DIRECTORY: "/"}
+    return tuple(f"{entry.name}{slash.get(entry.kind, '')}" for entry in entries)
 
 
 def admit(settings: Settings) -> Admit:

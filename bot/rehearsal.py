@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from bot.agent.entries import Entry, ModelReply, Observation, ToolCall, Usage, User, open_turn
 from bot.agent.ports import ToolSpec
+from bot.agent.prompt import Facts
+from bot.agent.shown import Show
 
 NAME = "rehearsal"
 LABEL = "_Rehearsal model: set OPENAI_API_KEY for a real one._"
@@ -100,6 +102,10 @@ class RehearsalModel:
     def name(self) -> str:
         return NAME
 
+    def watched(self, show: Show) -> RehearsalModel:
+        """Its replies come all at once: there is nothing to watch."""
+        return self
+
     async def warm(self) -> None:
         """Nothing is needed."""
 
@@ -107,7 +113,7 @@ class RehearsalModel:
         """Nothing is held."""
 
     async def reply(
-        self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+        self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
         await asyncio.sleep(self._pause)
         turn = open_turn(entries)

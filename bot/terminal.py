@@ -20,6 +20,8 @@ from bot.agent.entries import (
     Stopped,
     ToolCall,
 )
+from bot.agent.shown import Piece
+from bot.live_text import LiveText
 from bot.policy import Person, Role
 from bot.storage.inbox import Addressing, Item, Kind
 
@@ -58,16 +60,17 @@ class TerminalOutlet:
 
     write: Write
     describe: Callable[[ToolCall], str]
+    live: LiveText
 
     async def open(self, thread: str) -> TerminalView:
-        return TerminalView(self.write, self.describe)
+        return TerminalView(self.write, self.describe, self.live)
 
 
 class TerminalView:
     """`bot.runs.ports.View` of the conversation in the terminal."""
 
-    def __init__(self, write: Write, describe: Callable[[ToolCall], str]) -> None:
-        self._write, self._describe = write, describe
+    def __init__(self, write: Write, describe: Callable[[ToolCall], str], live: LiveText) -> None:
+        self._write, self._describe, self._live = write, describe, live
         self._shown = -1
 
     def begin(self, entries: Sequence[Entry], question: str) -> None:
@@ -81,6 +84,9 @@ class TerminalView:
             self._print(entries[seq])
         self._shown = len(entries)
 
+    def live(self, piece: Piece | None) -> None:
+        self._live.show(piece)
+
     async def settle(self, entries: Sequence[Entry]) -> None:
         self.look(entries)
 
@@ -89,13 +95,8 @@ class TerminalView:
 
     def _print(self, entry: Entry) -> None:
         match entry:
-            case ModelReply(answer=None):
-                if thought := (entry.thought or entry.reasoning).strip():
-                    self._write(f"  {thought}")
-                for call in entry.calls:
-                    self._write(f"  {words.tool_name(call.name)} {self._describe(call)}")
-            case ModelReply(answer=str(answer)):
-                self._write(f"\n{answer}")
+            case ModelReply():
+                self._reply(entry, self._live.end())
             case Observation(text=text):
                 lines = text.splitlines()
                 more = [words.more_lines(len(lines) - SHOWN)] if len(lines) > SHOWN else []
@@ -106,6 +107,16 @@ class TerminalView:
                 self._write(words.stopped(by))
             case Answered() | _:
                 pass
+
+    def _reply(self, reply: ModelReply, seen: frozenset[str]) -> None:
+        """What of a reply has not been seen while it arrived."""
+        thought = (reply.thought or reply.reasoning).strip()
+        if reply.answer is None and thought and thought not in seen:
+            self._write(f"  {thought}")
+        for call in reply.calls:
+            self._write(f"  {words.tool_name(call.name)} {self._describe(call)}")
+        if reply.answer is not None and reply.answer.strip() not in seen:
+            self._write(f"\n{reply.answer}")
 
 
 class Lines:

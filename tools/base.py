@@ -30,9 +30,12 @@ from tools.errors import NotFound as NotFound
 from tools.errors import OutsideWorkspace as OutsideWorkspace
 from tools.errors import ToolDefinitionError as ToolDefinitionError
 from tools.errors import ToolError as ToolError
+from tools.errors import Unreachable as Unreachable
 from tools.sandbox.sandbox import Sandbox
 from tools.schema import Canonical as Canonical
 from tools.schema import Json, Signature, signature
+from tools.truncate import OUTPUT_LIMIT
+from tools.web import DirectHttp, Http
 from tools.workspace import Workspace
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -46,6 +49,9 @@ class ToolContext:
     workspace: Workspace
     sandbox: Sandbox | None = None
     """Runs commands; None on a host where none can be held in."""
+    http: Http = dataclasses.field(default_factory=DirectHttp)
+    output_limit: int = OUTPUT_LIMIT
+    """Characters of one observation; what is longer is cut, and kept whole in a file."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ ToolError                    an observation: what went wrong and what to try nex
 ├── OutsideWorkspace         the path leaves the workspace, or could
 ├── NotFound                 there is nothing under that name
 ├── NotAllowed               it is there, and must not or cannot be used this way
+├── Unreachable              another host did not answer, or not as needed
 ├── WorkspaceUnavailable     the workspace directory itself cannot be used; the operator must look
 └── SandboxUnavailable       no command can be run on this host; the operator must look
 
@@ -32,6 +33,10 @@ class NotFound(ToolError):
 
 class NotAllowed(ToolError):
     """The file or the operation is refused: kind, size, encoding, permission, space."""
+
+
+class Unreachable(ToolError):
+    """Another host gave no usable answer."""
 
 
 class WorkspaceUnavailable(ToolError):

@@ -15,7 +15,8 @@ FilePath = Annotated[str, Canonical(file_path)]
 DirectoryPath = Annotated[str, Canonical(directory_path)]
 
 PAGE_CHARACTERS = 24_000
-"""Less than the cap of an observation, so that a page is never cut in its middle."""
+"""At most; a page also stays below the cap of an observation, so that it is never cut."""
+_PAGE_SHARE = 0.8
 LIST_LIMIT = 500
 
 
@@ -43,12 +44,13 @@ def read_file(
             f"read_file: {shown(path)} has {len(lines)} lines; start_line {start_line} is beyond."
         )
     wanted = lines[start_line - 1 : start_line - 1 + max_lines]
-    page = _page(wanted)
+    space = min(PAGE_CHARACTERS, int(context.output_limit * _PAGE_SHARE))
+    page = _page(wanted, space)
     last = start_line - 1 + len(page)
     body = "\n".join(page)
-    if len(body) > PAGE_CHARACTERS:  # a single line may be longer than a page
-        body = body[:PAGE_CHARACTERS]
-        note = f"line {start_line} is too long: its first {PAGE_CHARACTERS:,} characters are shown"
+    if len(body) > space:  # a single line may be longer than a page
+        body = body[:space]
+        note = f"line {start_line} is too long: its first {space:,} characters are shown"
         return ToolOutput(f"{body}\n[{note}{_next(last, len(lines))}]")
     if start_line == 1 and last == len(lines):
         return ToolOutput(body)
@@ -57,12 +59,12 @@ def read_file(
     )
 
 
-def _page(lines: list[str]) -> list[str]:
-    """As many of the lines as a page holds; at least one."""
+def _page(lines: list[str], space: int) -> list[str]:
+    """As many of the lines as a page of `space` characters holds; at least one."""
     taken, used = 0, 0
     for line in lines:
         used += len(line) + 1
-        if taken and used > PAGE_CHARACTERS:
+        if taken and used > space:
             break
         taken += 1
     return lines[:taken]

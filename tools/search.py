@@ -12,6 +12,7 @@ from tools.content import is_binary, size
 from tools.errors import NotFound
 from tools.files import DirectoryPath
 from tools.listing import EntryKind
+from tools.outputs import DIRECTORY as OUTPUTS
 from tools.paths import shown
 from tools.workspace import FILE_LIMIT, Workspace
 
@@ -28,14 +29,14 @@ MATCHES = 200
 LINE = 200
 _BLOCK = 64 * 1024
 _NEWLINE = ord("\n")
-_UNSEARCHED = frozenset({".git"})
+_UNSEARCHED = frozenset({".git", OUTPUTS})
 
 
 @tool()
 def search_files(context: ToolContext, pattern: str, path: DirectoryPath = ".") -> ToolOutput:
     """Find lines that match a regular expression in the text files of the workspace.
 
-    Each match is shown as path:line: text. Directories called .git are left out.
+    Each match is shown as path:line: text. Directories called .git and .outputs are left out.
 
     Args:
         pattern: a regular expression (RE2 syntax: no look-around, no back-references);

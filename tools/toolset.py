@@ -8,10 +8,11 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from tools import outputs
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError, ToolOutput
 from tools.paths import shown
 from tools.schema import Json
-from tools.truncate import OUTPUT_LIMIT, truncate
+from tools.truncate import truncate
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,6 @@ class Toolset:
         context: ToolContext,
         enabled: frozenset[str] | None = None,
         off: Mapping[str, str] | None = None,
-        output_limit: int = OUTPUT_LIMIT,
     ) -> None:
         """Raises ToolDefinitionError if two tools claim a name, or `enabled` has an unknown one.
 
@@ -43,7 +43,6 @@ class Toolset:
         """
         self._registered = registry(tools)
         self._context = context
-        self._output_limit = output_limit
         self._off = {self.resolve(name): reason for name, reason in (off or {}).items()}
         names = {tool.name for tool in self._registered.values()}
         wanted = names if enabled is None else {self.resolve(name) for name in enabled}
@@ -84,14 +83,14 @@ class Toolset:
             tool = self._tool(name)
             output = await tool.run(self._context, tool.arguments(raw))
         except ToolError as error:
-            return self._ran(ToolOutput(str(error)), is_error=True)
+            return await self._ran(name, ToolOutput(str(error)), is_error=True)
         except asyncio.CancelledError as error:
             if _cancelled():
                 raise
             return self._bug(name, error)
         except (Exception, SystemExit) as error:
             return self._bug(name, error)
-        return self._ran(output, is_error=False)
+        return await self._ran(name, output, is_error=False)
 
     def _tool(self, name: str) -> Tool:
         canonical = self.resolve(name)
@@ -113,8 +112,14 @@ class Toolset:
         )
         return Ran(text, is_error=True)
 
-    def _ran(self, output: ToolOutput, *, is_error: bool) -> Ran:
-        text = truncate(_storable(output.text), self._output_limit, output.more)
+    async def _ran(self, name: str, output: ToolOutput, *, is_error: bool) -> Ran:
+        """The output as the model sees it: head and tail of a long one, the whole in a file."""
+        context, text = self._context, _storable(output.text)
+        if len(text) > context.output_limit:
+            kept = await asyncio.to_thread(
+                outputs.keep, context.workspace, self.resolve(name), text
+            )
+            text = truncate(text, context.output_limit, f"{output.more} {kept}".strip())
         return Ran(text or "(no output)", is_error)
 
 

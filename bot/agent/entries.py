@@ -1,26 +1,16 @@
-"""The journal's entries: one immutable record each, stored as versioned JSON.
+"""The journal's entries: one immutable record each.
 
-The journal is the state: whatever a thread needs to continue stands in its entries.
-A kind or version that this release does not know stops the thread with a sentence and
-overwrites nothing (`JournalUnreadable`).
+The journal is the state: whatever a thread needs to continue stands in its entries. How they are
+stored says `bot.agent.records`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import cache
-from types import UnionType
-from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import TypeAlias
 
-from bot import words
-from bot.errors import JournalUnreadable
 from bot.policy import Verdict
-
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +79,9 @@ class ModelReply:
     `thought` is the text before the calls; `answer` is set when the reply has no calls.
     `reasoning` is what came apart from both, kept because some endpoints want it back verbatim
     in the field it came in. `seconds` is how long the model took.
+    `dialect` is the format it was read in and, for the text formats, `raw` the part of its text
+    that counts, verbatim: so that it is sent back byte for byte. `problem` says why the reply
+    could not be read; then it has neither calls nor an answer.
     """
 
     model: str
@@ -100,6 +93,9 @@ class ModelReply:
     usage: Usage = field(default_factory=Usage)
     cut_off: bool = False
     seconds: float = 0.0
+    dialect: str = "native"
+    raw: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +130,37 @@ class Resumed:
     """A process took the thread up again after another had left it unfinished."""
 
     owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesSeen:
+    """The workspace's file names when the thread began: what a prompt says must not change."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands before journal position `upto`, folded into `text` for the model.
+
+    The positions in `kept` are still shown verbatim: the first question, and the messages of the
+    turn that was going on. `usage` and `seconds` are of the model call that made the text; without
+    one (`model` is empty) it was put together from the entries.
+    """
+
+    text: str
+    upto: int
+    kept: tuple[int, ...] = ()
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """The model was told that it goes round in circles."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,64 +201,8 @@ class Refused:
 Ending: TypeAlias = Answered | Stopped | Failed
 Entry: TypeAlias = (
     User | Overheard | Edited | ModelReply | Decided | ToolStarted | Observation | Resumed
-    | Answered | Stopped | Failed | Refused
+    | Answered | Stopped | Failed | Refused | FilesSeen | Summary | Warned
 )  # fmt: skip
-KINDS: Mapping[str, type] = {t.__name__: t for t in get_args(Entry)}
-
-
-def dump(entry: Entry) -> str:
-    """The entry as one JSON object with `kind` and `v`."""
-    body = {"kind": type(entry).__name__, "v": VERSION, **_plain(entry)}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def load(text: str) -> Entry:
-    """The entry that `dump` wrote. Raises JournalUnreadable for anything else."""
-    try:
-        body = json.loads(text)
-        kind, version = body.pop("kind", None), body.pop("v", None)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise JournalUnreadable(words.record_damaged("")) from error
-    if not isinstance(kind, str) or kind not in KINDS or version != VERSION:
-        raise JournalUnreadable(words.record_unknown(kind, version))
-    try:
-        entry: Entry = _build(KINDS[kind], body)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise JournalUnreadable(words.record_damaged(kind)) from error
-    return entry
-
-
-def _plain(entry: object) -> dict[str, Any]:
-    return dataclasses.asdict(entry)  # type: ignore[call-overload, no-any-return]
-
-
-_hints = cache(get_type_hints)
-
-
-def _build(kind: type, body: Mapping[str, Any]) -> Any:
-    hints = _hints(kind)
-    unknown = set(body) - set(hints)
-    if unknown:
-        raise ValueError(f"unknown fields {sorted(unknown)}")
-    return kind(**{name: _value(hints[name], value) for name, value in body.items()})
-
-
-def _value(hint: Any, value: Any) -> Any:
-    """The value as the field's type says; ValueError or TypeError if it is of another."""
-    if type(value) is hint:
-        return value
-    if hint is float and type(value) is int:
-        return float(value)
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):  # "X | None", the only union in a field
-        return value if value is None else _value(get_args(hint)[0], value)
-    if origin is tuple and isinstance(value, list):
-        return tuple(_value(get_args(hint)[0], item) for item in value)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _build(hint, value)
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return hint(value)
-    raise TypeError(f"{value!r} is not a {hint}")
 
 
 def open_turn(entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from bot.agent import guard
+from bot.agent.asking import ask
 from bot.agent.entries import (
     Answered,
     Decided,
     Entry,
     Failed,
+    FilesSeen,
     ModelReply,
     Observation,
     ToolCall,
     ToolStarted,
     User,
+    Warned,
     covers,
     open_turn,
 )
 from bot.agent.ports import Clock, Decide, Journal, Model, Notify, Toolset
+from bot.agent.prompt import Facts
 from bot.policy import Verdict
 from bot.words import interrupted_observation, refused_observation
 
@@ -88,7 +92,7 @@ async def run_turn(
     model: Model,
     tools: Toolset,
     decide: Decide,
-    system: str,
+    facts: Facts,
     limits: guard.Limits,
     clock: Clock,
     notify: Notify,
@@ -117,10 +121,23 @@ async def run_turn(
                 if await journal.take_inbox():
                     continue
                 turn = open_turn(journal.entries)
-                if reason := guard.limit_reached(turn, limits):
-                    await journal.append(Failed(covers(turn), reason))
-                    break
-                reply = await model.reply(system, journal.entries, tools.specs())
+                match guard.check(turn, limits):
+                    case guard.Halt(reason):
+                        await journal.append(Failed(covers(turn), reason))
+                        break
+                    case guard.Warn(text):
+                        await journal.append(Warned(text))
+                facts = await _settled(facts, journal)
+                reply = await ask(journal, model, facts, tools.specs(), limits.context_tokens)
                 ending = () if reply.answer is None else (Answered(covers(turn)),)
                 await journal.append(reply, *ending)
         notify()
+
+
+async def _settled(facts: Facts, journal: Journal) -> Facts:
+    """The facts with the file names that the thread began with (prompt caches)."""
+    seen = next((entry for entry in journal.entries if isinstance(entry, FilesSeen)), None)
+    if seen is None:
+        seen = FilesSeen(facts.files)
+        await journal.append(seen)
+    return replace(facts, files=seen.names)

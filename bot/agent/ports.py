@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from bot.agent.entries import Decided, Entry, ModelReply, ToolCall
+from bot.agent.prompt import Facts
 
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -15,6 +16,11 @@ class ToolSpec(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def aliases(self) -> Sequence[str]:
+        """Other names that it answers to; they are not shown to the model."""
+        ...
+
     @property
     def description(self) -> str: ...
     @property
@@ -39,7 +45,7 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     async def reply(
-        self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+        self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
         """The next reply to the conversation so far."""
         ...

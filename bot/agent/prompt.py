@@ -8,12 +8,21 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the model is told about where it is. `missing` maps a tool that is off to the reason."""
+    """What the model is told about where it is.
+
+    `missing` maps a tool that is off to the reason. `files` are names in the workspace (data, at
+    most 200 of them); the last three describe the host that commands run on. An empty one is not
+    mentioned.
+    """
 
     place: str
     bot_name: str = "Treadle"
     missing: Mapping[str, str] = field(default_factory=dict)
     has_tools: bool = True
+    files: tuple[str, ...] = ()
+    system: str = ""
+    machine: str = ""
+    python: str = ""
 
 
 def system_prompt(facts: Facts) -> str:

@@ -37,12 +37,6 @@ class Absent:
 # A later release deletes the lines of what it brings.
 NOT_IN_THIS_RELEASE = (
     Absent(
-        "model.dialect",
-        lambda s: s.model.dialect not in ("auto", "native"),
-        "names a text format for tool calls, and this release has native function calling only",
-        'dialect = "auto"',
-    ),
-    Absent(
         "slack.verbosity",
         lambda s: s.slack.verbosity == "card",
         'is "card", which this release does not have',

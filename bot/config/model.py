@@ -86,10 +86,14 @@ class LimitsSection(Section):
 
 
 class GuardSection(Section):
-    """[guard]: how often the same call, or the same cycle of calls, may come before it is ended."""
+    """[guard]: how often the same call or round of calls may come, and steps without anything new.
+
+    The model is warned one before; then the turn is ended.
+    """
 
     repeat: Annotated[int, Field(ge=2)] = 3
     cycle: Annotated[int, Field(ge=2)] = 3
+    stall: Annotated[int, Field(ge=2)] = 8
 
 
 class SlackSection(Section):

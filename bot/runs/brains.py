@@ -10,7 +10,7 @@ from typing import Protocol
 from bot import policy
 from bot.agent.entries import Decided, ToolCall, User
 from bot.agent.ports import Decide, Json, ToolResult, Toolset, ToolSpec
-from bot.agent.prompt import Facts, system_prompt
+from bot.agent.prompt import Facts
 from bot.policy import Person, Place, Rule
 
 
@@ -32,11 +32,11 @@ Heard = Callable[[], Sequence[User]]
 
 @dataclass(frozen=True, slots=True)
 class Brain:
-    """One turn's tools, policy and prompt."""
+    """One turn's tools, policy and facts for the prompt."""
 
     tools: Toolset
     decide: Decide
-    system: str
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Brains:
         team, channel, _ = thread.split(":", 2)
         with self.hands(thread) as hands:
             judge = _Judge(hands, self.rules, Place(team, channel), heard, self.unusable)
-            yield Brain(_Shown(hands, judge), judge, system_prompt(self.facts(thread)))
+            yield Brain(_Shown(hands, judge), judge, self.facts(thread))
 
 
 @dataclass(frozen=True, slots=True)

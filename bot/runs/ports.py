@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bot.agent.entries import Entry, Quote
+from bot.agent.ports import Model
+from bot.agent.shown import Piece, Show
 from bot.policy import Person
 from bot.storage.inbox import Item
 
@@ -32,6 +34,14 @@ class Surroundings(Protocol):
         ...
 
 
+class Watchable(Model, Protocol):
+    """A model whose replies can be seen while they arrive."""
+
+    def watched(self, show: Show) -> Model:
+        """The same model; `show` gets each reply to a conversation with tools as it arrives."""
+        ...
+
+
 class View(Protocol):
     """One thread as people see it, made to match its journal."""
 
@@ -41,6 +51,10 @@ class View(Protocol):
 
     def look(self, entries: Sequence[Entry]) -> None:
         """The journal has grown; never blocks and never raises."""
+        ...
+
+    def live(self, piece: Piece | None) -> None:
+        """A piece of the reply that is arriving; None: its pieces so far are void. Never raises."""
         ...
 
     async def settle(self, entries: Sequence[Entry]) -> None:

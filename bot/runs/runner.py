@@ -12,11 +12,11 @@ from bot import words
 from bot.agent import guard
 from bot.agent.entries import Entry, Failed, Resumed, User, covers, open_turn
 from bot.agent.loop import run_turn
-from bot.agent.ports import Clock, Model
+from bot.agent.ports import Clock
 from bot.errors import Fenced, JournalUnreadable, TreadleError
 from bot.runs.brains import Brains
 from bot.runs.intake import Intake
-from bot.runs.ports import Outlet, View
+from bot.runs.ports import Outlet, View, Watchable
 from bot.storage.inbox import Inbox, Item
 from bot.storage.journal import Journals, StoredThread
 
@@ -84,7 +84,7 @@ class Runner:
     journals: Journals
     inbox: Inbox
     intake: Intake
-    model: Model
+    model: Watchable
     brains: Brains
     outlet: Outlet
     limits: guard.Limits
@@ -140,10 +140,10 @@ class Runner:
             with self.brains.open(journal.thread, heard) as brain:
                 await run_turn(
                     journal,
-                    self.model,
+                    self.model.watched(view.live),
                     brain.tools,
                     brain.decide,
-                    brain.system,
+                    brain.facts,
                     self.limits,
                     self.clock,
                     lambda: view.look(journal.entries),

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from bot.agent import shown
 from bot.agent.entries import Answered, Entry, Failed, Refused, Stopped, User
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
@@ -81,6 +82,9 @@ class SlackView:
         if self._task is None:
             name = f"deliver {self._posts.channel} {self._posts.root_ts}"
             self._task = asyncio.create_task(self._deliver(), name=name)
+
+    def live(self, piece: shown.Piece | None) -> None:
+        """Slack is shown whole steps only: each change there is a call."""
 
     async def settle(self, entries: Sequence[Entry]) -> None:
         self.look(entries)

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from bot import words
-from bot.agent.entries import Entry, dump, load
+from bot.agent.entries import Entry
+from bot.agent.records import dump, load, load_all
 from bot.errors import Fenced
 from bot.storage.tables import inbox, journal, threads
 from bot.storage.writer import Writer
@@ -51,16 +52,16 @@ class Journals:
         """Raises JournalUnreadable for an entry that this release does not know."""
 
         def work(connection: Connection) -> tuple[list[str], bool]:
-            rows = connection.execute(
+            bodies = connection.scalars(
                 select(journal.c.body).where(journal.c.thread == thread).order_by(journal.c.seq)
             )
             addressed = connection.scalar(
                 select(threads.c.root_addressed).where(threads.c.thread == thread)
             )
-            return [row.body for row in rows], bool(addressed)
+            return list(bodies), bool(addressed)
 
         bodies, addressed = await self._writer.run(work)
-        return StoredThread(thread, tuple(load(body) for body in bodies), addressed)
+        return StoredThread(thread, tuple(load_all(bodies)), addressed)
 
     async def append(
         self,

@@ -65,6 +65,18 @@ deliveries = Table(
     Index("deliveries_thread", "thread"),
 )
 
+capabilities = Table(
+    "capabilities",
+    metadata,
+    Column("address", String, nullable=False, comment="of the model's endpoint"),
+    Column("model", String, nullable=False),
+    Column("fact", String, nullable=False),
+    Column("value", String, nullable=False),
+    Column("learned_at", Float, nullable=False),
+    PrimaryKeyConstraint("address", "model", "fact"),
+    comment="what an endpoint's model was found to take or refuse; forgotten after a week",
+)
+
 overheard = Table(
     "overheard",
     metadata,

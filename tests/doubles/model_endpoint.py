@@ -44,7 +44,7 @@ class Refuse:
 class Raw:
     """Any body at all, as an endpoint that is not quite right would send it."""
 
-    body: bytes
+    body: bytes | str
     content_type: str = "text/event-stream"
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -103,7 +103,8 @@ class ModelEndpoint:
             return web.json_response(reply.body, status=reply.status, headers=reply.headers)
         if isinstance(reply, Raw):
             headers = {"Content-Type": reply.content_type, **reply.headers}
-            return web.Response(body=reply.body, headers=headers)
+            body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+            return web.Response(body=body, headers=headers)
         await asyncio.sleep(reply.delay)
         if reply.gate is not None:
             await reply.gate.wait()

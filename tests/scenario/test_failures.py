@@ -232,6 +232,23 @@ async def too_many_steps(desk: Desk) -> str:
     return (await ask(desk))[-1]
 
 
+async def message_too_long(desk: Desk) -> str:
+    desk.config("[model]\ncontext_tokens = 1000\n")
+    return (await ask(desk, "@treadle " + "words " * 1_000))[-1]
+
+
+async def in_circles(desk: Desk) -> str:
+    call = ("calculate", arguments(expression="1 + 1"))
+    desk.model.play(lambda _: Say("Again.", calls=(call,)))
+    return (await ask(desk))[-1]
+
+
+async def unreadable_replies(desk: Desk) -> str:
+    desk.config('[model]\ndialect = "xml"\n')
+    desk.model.play(lambda _: Say("<action>calculate(</action>"))
+    return (await ask(desk))[-1]
+
+
 PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -239,7 +256,7 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         missing_scope, no_events, agent_off, not_in_channel, clock_skew, bad_toml,
         workspace_unusable, home_unusable, already_running, slack_unreachable, model_unreachable,
         key_refused, model_unknown, model_quota, model_down, file_too_large, path_outside, guest,
-        denied_tool, ask_tool, too_many_steps,
+        denied_tool, ask_tool, message_too_long, in_circles, unreadable_replies, too_many_steps,
     )
 }  # fmt: skip
 

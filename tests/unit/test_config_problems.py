@@ -42,7 +42,7 @@ def complaint(
 def test_one_message_names_every_problem(tmp_path: Path) -> None:
     text = complaint(
         tmp_path,
-        '[limits]\nmax_step = 1\n[model]\ndialect = "xml"\n[access]\nguests = "no"\n',
+        '[limits]\nmax_step = 1\n[model]\ndialect = "yaml"\n[access]\nguests = "no"\n',
         without="SLACK_APP_TOKEN",
         SLACK_BOT_TOKEN="xoxp-1-2-abcdefgh",
     )
@@ -108,7 +108,6 @@ FILE = [
     ("model.openai_api_key", '[model]\nopenai_api_key = "sk-canary"', "set OPENAI_API_KEY"),
     ("model.name", '[model]\nname = ""', "must not be empty"),
     ("model.dialect", '[model]\ndialect = "yaml"', "must be one of 'auto', 'native'"),
-    ("model.dialect", '[model]\ndialect = "json"', "native function calling only"),
     ("model.prices.x.output", "[model.prices.x]\ninput = 1", "is missing. For example: output"),
     ("model.prices.x.input", "[model.prices.x]\ninput = nan\noutput = 1", "infinite"),
     ("slack.verbosity", '[slack]\nverbosity = "card"', "does not have"),

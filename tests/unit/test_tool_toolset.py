@@ -231,7 +231,7 @@ async def test_a_thread_that_outlives_its_cancelled_call_meets_no_other_director
 
 
 async def test_a_long_output_is_cut_and_an_empty_one_is_named(context: ToolContext) -> None:
-    toolset = Toolset(TOOLS, context, output_limit=100)
+    toolset = Toolset(TOOLS, ToolContext(context.workspace, output_limit=100))
 
     long, _ = await toolset.run("repeat", '{"text": "' + "x" * 500 + '"}')
 
@@ -307,4 +307,5 @@ def test_the_names_and_arguments_of_the_built_in_tools_are_those_of_the_contract
         "search_files": ["pattern", "path"],
         "run_command": ["command", "timeout_s"],
         "calculate": ["expression"],
+        "wikipedia": ["query"],
     }

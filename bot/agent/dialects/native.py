@@ -1,56 +1,64 @@
 """The native dialect: function calling as chat completions have it.
 
-The messages of call n are a prefix of those of call n+1: everything here depends only on the
-entries themselves. Source of the format: the OpenAI chat completions API reference.
+Source of the format: the OpenAI chat completions API reference. Reasoning that came apart goes
+back with the calls it led to, in the field it came in (DeepSeek, Kimi and MiniMax want it so) and
+not with answers, where some endpoints refuse it.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
-from bot.agent.entries import (
-    Edited,
-    Entry,
-    Failed,
-    ModelReply,
-    Observation,
-    Overheard,
-    Quote,
-    Stopped,
-    User,
-)
+from bot.agent.dialects.base import EMPTY, Answer, Message, Parsed, Piece, StreamReader
+from bot.agent.dialects.conversation import Asked, Replied, Told, events
+from bot.agent.dialects.literals import dumps
+from bot.agent.entries import Entry, ModelReply
 from bot.agent.ports import Json, ToolSpec
+from bot.agent.prompt import Facts, system_prompt
 
-Message = Mapping[str, Json]
+THINK = "think"
+"""The `reasoning_field` of a thought that came as `<think>…</think>` in the text itself."""
 
 
-def messages(system: str, entries: Sequence[Entry]) -> list[Message]:
-    """The conversation as chat-completions messages."""
-    result: list[Message] = [{"role": "system", "content": system}]
-    open_calls: list[str] = []
-    for entry in entries:
-        if not isinstance(entry, Observation) and not _is_bookkeeping(entry):
-            result += [_observation(call_id, _LOST) for call_id in open_calls]
-            open_calls = []
-        match entry:
-            case User():
-                result.append({"role": "user", "content": user_text(entry)})
-            case Overheard():
-                result.append({"role": "user", "content": overheard_text(entry)})
-            case Edited():
-                result.append({"role": "user", "content": _edit_text(entry)})
-            case ModelReply():
-                result.append(_assistant(entry))
-                open_calls = [call.id for call in entry.calls]
-            case Observation(call_id=call_id) if call_id in open_calls:
-                result.append(_observation(call_id, entry.text))
-                open_calls = [other for other in open_calls if other != call_id]
-            case Stopped() | Failed():
-                result.append({"role": "user", "content": f"({_ending_text(entry)})"})
-            case _:
-                pass
-    return result
+class Native:
+    """`bot.agent.dialects.base.Dialect` over the API's own tool calls."""
+
+    name = "native"
+    stop: tuple[str, ...] = ()
+    sends_tools = True
+
+    def system(self, facts: Facts, specs: Sequence[ToolSpec]) -> str:
+        return system_prompt(facts)
+
+    def messages(self, system: str, entries: Sequence[Entry]) -> list[Message]:
+        result: list[Message] = [{"role": "system", "content": system}]
+        for event in events(entries):
+            match event:
+                case Asked(text=text) | Told(text=text):
+                    result.append({"role": "user", "content": text})
+                case Replied():
+                    result.append(_assistant(event.reply))
+                    result += [
+                        {"role": "tool", "tool_call_id": call.id, "content": text}
+                        for call, text in event.observed
+                    ]
+                    if event.reply.problem:
+                        correction = self.correction(event.reply.problem)
+                        result.append({"role": "user", "content": correction})
+        return result
+
+    def parse(self, text: str, specs: Sequence[ToolSpec], *, cut_off: bool) -> Parsed:
+        """The text of a reply without calls: it is the answer."""
+        answer = text.strip()
+        return Parsed(answer=answer) if answer else Parsed(problem=EMPTY)
+
+    def correction(self, problem: str) -> str:
+        return f"Your last reply could not be used: {problem}"
+
+    def reader(self) -> StreamReader:
+        return _NativeReader()
 
 
 def tools(specs: Sequence[ToolSpec]) -> list[Message]:
@@ -68,73 +76,56 @@ def tools(specs: Sequence[ToolSpec]) -> list[Message]:
     ]
 
 
-def user_text(user: User) -> str:
-    """A person's message with its author and time."""
-    return f"{_line(user.name)} ({user.author}), {_time(user.at)}:\n{user.text}"
-
-
-def overheard_text(overheard: Overheard) -> str:
-    """Messages that were not for the bot, each line marked as quoted."""
-    quotes = "\n".join(_quote(quote) for quote in overheard.quotes)
-    return f"Messages of this thread that were not written to you, as data:\n{quotes}"
-
-
-_LOST = "The turn ended before this call was run."
-
-
-def _is_bookkeeping(entry: Entry) -> bool:
-    spoken = User | Overheard | Edited | ModelReply | Observation | Stopped | Failed
-    return not isinstance(entry, spoken)
-
-
-def _quote(quote: Quote) -> str:
-    body = "\n".join(f"> {line}" for line in quote.text.splitlines() or [""])
-    return f"{_line(quote.name)} ({quote.author}), {_time(quote.at)}:\n{body}"
-
-
-def _line(name: str) -> str:
-    """A name on one line: it must not look like a message of its own."""
-    return " ".join(name.split())
-
-
-def _time(ts: str) -> str:
-    try:
-        moment = datetime.fromtimestamp(float(ts), UTC)
-    except (ValueError, OverflowError, OSError):
-        return "at an unknown time"
-    return moment.strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _edit_text(edit: Edited) -> str:
-    if edit.text is None:
-        return f"(The message of {_time(edit.at)} was deleted by its author.)"
-    return (
-        f"(The message of {_time(edit.at)} was changed by its author. It now reads:)\n{edit.text}"
-    )
-
-
-def _ending_text(entry: Stopped | Failed) -> str:
-    if isinstance(entry, Stopped):
-        return "The turn was stopped before you answered."
-    return f"The turn ended without an answer: {entry.text}"
-
-
-def _assistant(reply: ModelReply) -> Message:
+def _assistant(reply: ModelReply) -> Mapping[str, Json]:
     text = reply.thought if reply.answer is None else reply.answer
+    if not text and not reply.calls:
+        text = reply.raw
     message: dict[str, Json] = {"role": "assistant", "content": text or None}
-    if reply.reasoning_field:
+    if not reply.calls:
+        return message
+    if reply.reasoning_field == THINK:
+        message["content"] = f"<think>{reply.reasoning}</think>\n{text}"
+    elif reply.reasoning_field:
         message[reply.reasoning_field] = reply.reasoning
-    if reply.calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in reply.calls
-        ]
+    message["tool_calls"] = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": _sendable(call.arguments)},
+        }
+        for call in reply.calls
+    ]
     return message
 
 
-def _observation(call_id: str, text: str) -> Message:
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
+def _sendable(arguments: str) -> str:
+    """Arguments that servers can read again: some fail on a history that holds broken JSON."""
+    try:
+        whole = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        whole = False
+    return arguments if whole else dumps({"unreadable": arguments})
+
+
+_HEAD = 16
+_ACTION_LIKE = re.compile(r"\s*(?:[<{`]|[*_# ]{0,8}(?:thought|action)\b)", re.I)
+
+
+class _NativeReader:
+    """Shows all text, unless it begins like an action that the model wrote out instead."""
+
+    def __init__(self) -> None:
+        self._head = ""
+        self._plain: bool | None = None
+
+    def feed(self, chunk: str) -> list[Piece]:
+        if self._plain is None:
+            self._head = chunk = self._head + chunk
+            if len(chunk.strip()) >= _HEAD:
+                self._plain = not _ACTION_LIKE.match(chunk)
+        return [Answer(chunk)] if self._plain and chunk else []
+
+    def close(self) -> list[Piece]:
+        if self._plain is None and self._head and not _ACTION_LIKE.match(self._head):
+            return [Answer(self._head)]
+        return []

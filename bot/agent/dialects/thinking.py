@@ -1,0 +1,89 @@
+"""Thinking that came inside the text, as `<think>…</think>` before everything else.
+
+Local servers without a reasoning parser send it so (DeepSeek R1, Qwen, QwQ, MiniMax). Where the
+model's template has opened the tag already, only its end stands in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from bot.agent.dialects.base import Piece, StreamReader, Thought
+
+_OPEN = re.compile(r"\s*<think(?:ing)?>", re.I)
+_CLOSE = re.compile(r"</think(?:ing)?>", re.I)
+_UNOPENED = re.compile(r"</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.I)
+_LONGEST = len("<thinking>")
+_HELD = len("</thinking>") - 1
+
+
+class Apart(NamedTuple):
+    """A reply's thinking and its text, each without white space around it."""
+
+    reasoning: str
+    text: str
+
+
+def thinking_apart(text: str) -> Apart:
+    """Take thinking off the beginning of a reply; without its end tag all of it is thinking."""
+    opened = _OPEN.match(text)
+    if opened is None:
+        close = _UNOPENED.search(text)
+        if close is None or _OPEN.search(text, 0, close.start()) or "```" in text[: close.start()]:
+            return Apart("", text.strip())
+        return Apart(text[: close.start()].strip(), text[close.end() :].strip())
+    close = _CLOSE.search(text, opened.end())
+    if close is None:
+        return Apart(text[opened.end() :].strip(), "")
+    return Apart(text[opened.end() : close.start()].strip(), text[close.end() :].strip())
+
+
+class ThinkingReader:
+    """A StreamReader that shows `<think>…</think>` as thought and leaves the rest to another."""
+
+    def __init__(self, inner: StreamReader) -> None:
+        self._inner = inner
+        self._held = ""
+        self._state = "begin"
+
+    def feed(self, chunk: str) -> list[Piece]:
+        if self._state == "rest":
+            return self._inner.feed(chunk)
+        self._held += chunk
+        if self._state == "begin" and not self._begun():
+            return []
+        return self._thinking() if self._state == "thinking" else self._rest(self._held)
+
+    def close(self) -> list[Piece]:
+        held, self._held = self._held, ""
+        if self._state == "thinking":
+            return [Thought(held)] if held else []
+        return [*self._inner.feed(held), *self._inner.close()]
+
+    def _begun(self) -> bool:
+        """Whether it is clear now how the reply begins."""
+        opened = _OPEN.match(self._held)
+        if opened is not None:
+            self._held, self._state = self._held[opened.end() :], "thinking"
+            return True
+        start = self._held.lstrip()[:_LONGEST].lower()
+        if "<thinking>".startswith(start) or "<think>".startswith(start):
+            return False
+        self._state = "rest"
+        return True
+
+    def _thinking(self) -> list[Piece]:
+        close = _CLOSE.search(self._held)
+        if close is not None:
+            thought, rest = self._held[: close.start()], self._held[close.end() :].lstrip()
+            self._state = "rest"
+            return [*([Thought(thought)] if thought else []), *self._rest(rest)]
+        cut = self._held.find("<", max(0, len(self._held) - _HELD))
+        cut = len(self._held) if cut < 0 else cut
+        shown, self._held = self._held[:cut], self._held[cut:]
+        return [Thought(shown)] if shown else []
+
+    def _rest(self, text: str) -> list[Piece]:
+        self._held = ""
+        return self._inner.feed(text)

@@ -1,0 +1,60 @@
+"""What was found out about a model's endpoint, for seven days."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from bot.storage.tables import capabilities
+from bot.storage.writer import Writer
+
+KEPT_SECONDS = 7 * 24 * 3600
+"""After that an endpoint is tried again as if nothing were known: it may have been updated."""
+
+
+class Capabilities:
+    """`bot.model.Knowledge` in the database. `now` is in seconds since the epoch."""
+
+    def __init__(self, writer: Writer, now: Callable[[], float] = time.time) -> None:
+        self._writer, self._now = writer, now
+
+    async def read(self, address: str, model: str) -> Mapping[str, str]:
+        """What is known of a model at an address and has not grown old."""
+        oldest = self._now() - KEPT_SECONDS
+        table = capabilities.c
+        query = select(table.fact, table.value).where(
+            table.address == address, table.model == model, table.learned_at > oldest
+        )
+
+        def work(connection: Connection) -> dict[str, str]:
+            return {str(fact): str(value) for fact, value in connection.execute(query)}
+
+        return await self._writer.run(work)
+
+    async def learn(self, address: str, model: str, fact: str, value: str) -> None:
+        """Remember a fact from now on; what has grown old is removed."""
+        now = self._now()
+        row = {"address": address, "model": model, "fact": fact}
+        fresh = {"value": value, "learned_at": now}
+        store = insert(capabilities).values(**row, **fresh)
+        store = store.on_conflict_do_update(index_elements=list(row), set_=fresh)
+
+        def work(connection: Connection) -> None:
+            old = capabilities.c.learned_at <= now - KEPT_SECONDS
+            connection.execute(delete(capabilities).where(old))
+            connection.execute(store)
+
+        await self._writer.run(work)
+
+    async def forget(self, address: str, model: str) -> int:
+        """Forget everything about a model at an address; returns how many facts there were."""
+        table = capabilities.c
+        gone = delete(capabilities).where(table.address == address, table.model == model)
+
+        def work(connection: Connection) -> int:
+            return connection.execute(gone).rowcount
+
+        return await self._writer.run(work)

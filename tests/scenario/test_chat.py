@@ -1,0 +1,71 @@
+"""`treadle chat` as a person sees it: the program itself, its input and its output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.doubles.desk import arguments
+from tests.doubles.model_endpoint import ModelEndpoint, Reply, Say
+
+ROOT = Path(__file__).parents[2]
+
+
+async def chat(home: Path, lines: str, replies: Sequence[Reply], dialect: str = "auto") -> str:
+    """What `treadle chat` prints for these lines of input."""
+    (home / "treadle.toml").write_text(f'[model]\ndialect = "{dialect}"\n', "utf-8")
+    model = ModelEndpoint(replies)
+    await model.start()
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+        "OPENAI_BASE_URL": model.base_url,
+        "OPENAI_API_KEY": "a-key-for-tests",
+        "OPENAI_MODEL": "scripted",
+    }
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", "chat"),
+            cwd=home,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, errors = await asyncio.wait_for(process.communicate(lines.encode()), 60)
+    finally:
+        await model.stop()
+    assert (process.returncode, errors.decode()) == (0, "")
+    return out.decode()
+
+
+async def test_each_part_of_a_turn_stands_there_once(tmp_path: Path) -> None:
+    step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),), chunk=3)
+
+    out = await chat(tmp_path, "17 * 23?\n", [step, Say("It is 391.", chunk=2)])
+
+    assert [out.count(part) for part in ("I multiply.", "→ 391", "It is 391.")] == [1, 1, 1]
+    assert out.index("I multiply.") < out.index("→ 391") < out.index("It is 391.")
+
+
+async def test_a_text_dialect_shows_thought_and_answer_without_its_marks(tmp_path: Path) -> None:
+    step = Say("Thought: I multiply.\nAction: calculate: 17 * 23\nPAUSE\nObservation: 1", chunk=2)
+    last = Say("Thought: Done.\nAnswer: It is 391.", chunk=2)
+
+    out = await chat(tmp_path, "17 * 23?\n", [step, last], "text")
+
+    assert [out.count(part) for part in ("  I multiply.", "→ 391", "It is 391.")] == [1, 1, 1]
+    for mark in ("Thought:", "Action:", "PAUSE", "Observation", "Answer:"):
+        assert mark not in out
+
+
+async def test_a_reply_that_breaks_off_is_replaced(tmp_path: Path) -> None:
+    cut = Say("It is certainly three hundred", cut=True, chunk=4)
+
+    out = await chat(tmp_path, "17 * 23?\n", [cut, Say("It is 391.")])
+
+    _, _, again = out.partition("(The reply broke off; it begins again.)")
+    assert again.strip() == "It is 391."
