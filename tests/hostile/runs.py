@@ -21,18 +21,31 @@ from tests.hostile.suite import (
 
 
 class Runs:
-    """The results of each confinement, each run once."""
+    """The results of each confinement, each run once, also where it fails."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Mapping[str, Result]] = {}
+        self._found: dict[str, Mapping[str, Result] | Exception] = {}
 
     def of(self, mode: str) -> Mapping[str, Result]:
-        """Results by case, of the attempts by Slack; `network` for those by the proxy."""
+        """Results by case, of the attempts by Slack; `network` for those by the proxy.
+
+        Raises whatever kept the bot from running them, each time it is asked.
+        """
         if mode not in self._found:
-            cases = QUICK if mode == HOST_PROC else BY_SLACK
-            run = perform_with_network() if mode == "network" else perform(mode, cases)
-            self._found[mode] = asyncio.run(run)
-        return self._found[mode]
+            self._found[mode] = self._run(mode)
+        found = self._found[mode]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _run(self, mode: str) -> Mapping[str, Result] | Exception:
+        cases = QUICK if mode == HOST_PROC else BY_SLACK
+        try:
+            return asyncio.run(
+                perform_with_network() if mode == "network" else perform(mode, cases)
+            )
+        except (AssertionError, OSError, TimeoutError) as error:
+            return error
 
     def table(self) -> str:
         """The table, all run."""
