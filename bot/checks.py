@@ -15,7 +15,7 @@ from bot.doctor import Check, Finding, examine
 from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
 from bot.model import ChatModel
 from bot.model.knowledge import DIALECT, REFUSES
-from bot.parts import make_model, open_core, read_settings, reveal
+from bot.parts import all_tools, make_model, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
 from bot.shell import prove_sandbox
 from bot.slack.app import build_app
@@ -23,8 +23,10 @@ from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
+from bot.storage.capabilities import Capabilities
 from bot.storage.database import open_database
 from bot.storage.inbox import Item
+from bot.storage.writer import Writer
 from tools.errors import SandboxUnavailable
 
 NO_CHANNEL = "C00000000"
@@ -68,7 +70,8 @@ async def examine_host(
 async def _settings(settings: Settings) -> str:
     if settings.warnings:
         raise ConfigError(" ".join(settings.warnings))
-    return words.found_settings(settings.config_path.name)
+    path = settings.config_path
+    return words.found_settings(path.name, there=path.is_file())
 
 
 async def _database(settings: Settings) -> str:
@@ -96,7 +99,11 @@ def _try_to_write(root: Path) -> None:
 
 
 async def _tools(settings: Settings) -> str:
-    return words.found_tools(words.TOOLS_NOT_YET)
+    known = [tool.name for tool in all_tools(settings)]
+    enabled = known if settings.tools.enabled is None else settings.tools.enabled
+    on = [name for name in known if name in enabled]
+    off = [name for name in known if name not in enabled]
+    return words.found_tools(on, off, words.TOOLS_NOT_YET)
 
 
 async def _shell(settings: Settings) -> str:
@@ -126,15 +133,21 @@ async def _model_format(settings: Settings, forget: bool) -> str:
     model = make_model(settings)
     if not isinstance(model, ChatModel):
         return words.banner_rehearsal()
+    if settings.database_path is None:
+        raise ConfigError(words.cluster_not_yet())
     try:
-        async with open_core(settings, model) as core:
-            address, name = model.endpoint.address, model.name
-            gone = await core.capabilities.forget(address, name) if forget else 0
-            known = await core.capabilities.read(address, name)
+        database = open_database(settings.database_path)
     except DatabaseBusy as error:
         return words.found_running(str(error))
+    writer = Writer(database.engine)
+    capabilities = Capabilities(writer)
+    address, name = model.endpoint.address, model.name
+    try:
+        gone = await capabilities.forget(address, name) if forget else 0
+        known = await capabilities.read(address, name)
     finally:
-        await model.close()
+        await writer.close()
+        database.close()
     refused = sorted(fact.removeprefix(REFUSES) for fact in known if fact.startswith(REFUSES))
     return words.found_model_format(settings.model.dialect, known.get(DIALECT), refused, gone)
 

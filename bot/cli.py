@@ -29,7 +29,9 @@ app = typer.Typer(
 )
 
 Host = Annotated[str, typer.Option(help="Address to listen on for Slack's HTTP requests.")]
-Port = Annotated[int, typer.Option(help="Port to listen on for Slack's HTTP requests.")]
+Port = Annotated[
+    int, typer.Option(min=1, max=65535, help="Port to listen on for Slack's HTTP requests.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")]
 
 
@@ -55,7 +57,15 @@ def run(host: Host = "127.0.0.1", port: Port = 3000, verbose: Verbose = False) -
 
 @app.command()
 def demo(
-    port: Annotated[int, typer.Option(help="Port of the page; 0 picks a free one.")] = 8200,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port of the page; 0 picks a free one.",
+            show_default="8200, or a free one where that is taken",
+        ),
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     verbose: Verbose = False,
 ) -> None:
@@ -81,6 +91,8 @@ def chat(verbose: Verbose = False) -> None:
     from bot.main import Need, read_settings, run_chat
 
     settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.CHAT), verbose)
+    if not verbose:  # what ends a turn is said in the conversation, which is this terminal
+        logging.getLogger("bot.runs.runner").setLevel(logging.ERROR)
     _run(run_chat(settings, _say, _put))
 
 

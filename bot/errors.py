@@ -4,7 +4,8 @@
     ├── ConfigError              the operator: settings, secrets, the host
     ├── StorageError             the operator: the database
     │   ├── DatabaseBusy         another process owns the database file
-    │   └── Fenced               the runner: somebody else wrote this journal; stop at once
+    │   ├── Fenced               the runner: somebody else wrote this journal; stop at once
+    │   └── ItemChanged          the runner: what it read of the inbox is no longer all; read again
     ├── JournalUnreadable        the thread: an entry that this release cannot read
     ├── ModelError               the thread: the model gave no usable reply
     │   ├── ModelUnavailable     worth trying again (rate limit, 5xx, no connection, time-out)
@@ -40,6 +41,10 @@ class DatabaseBusy(StorageError):
 
 class Fenced(StorageError):
     """The journal moved on under this runner, which must stop without writing anything more."""
+
+
+class ItemChanged(StorageError):
+    """A waiting item was completed after it was read; nothing was written."""
 
 
 class JournalUnreadable(TreadleError):

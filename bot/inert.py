@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 _PAYLOAD = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]*+"
-_FLAG = "(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"
+_TAGS = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]"
+_FLAG = f"({_TAGS}{{3,6}}\U000e007f)"
+_STRING = rf"(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f]){_PAYLOAD}"
+_CSI = r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+"
 # Each alternative ends at the next control character, so an unfinished sequence costs its own
 # length once: the whole pass is linear.
 _SUSPECT = re.compile(
     _FLAG
-    + rf"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f]){_PAYLOAD}(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, ...
-    + r"|(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # CSI: colours, cursor
+    + rf"|{_STRING}(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, ...
+    + rf"|{_CSI}[@-~]"  # CSI: colours, cursor
     + r"|\x1b[ -/]{0,2}+[0-~]"  # two-character escapes, and the start of unfinished ones
     + r"|(\r\n?|[\v\f\x85\u2028\u2029])"  # other line ends
     + r"|([\ud800-\udfff\ufffe\uffff])"  # no characters at all
@@ -20,6 +23,11 @@ _SUSPECT = re.compile(
     + r"|[\u00ad\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb]"  # unseen
     + r"|[\U000e0000-\U000e0fff]"  # tags and further variation selectors: unseen text
 )
+_UNFINISHED = re.compile(
+    rf"(?:{_STRING}\x1b?|{_CSI}|\x1b[ -/]{{0,2}}+|\r|{_TAGS}{{0,6}}|\U0001f3f4)\Z"
+)
+LONGEST_HELD = 4096
+"""Characters of an unfinished escape that are held back; a longer one is taken as unfinished."""
 
 
 def inert(text: str) -> str:
@@ -44,3 +52,25 @@ def _replacement(found: re.Match[str]) -> str:
     if line_end:
         return "\n"
     return "\ufffd" if broken else ""
+
+
+class InertStream:
+    """`inert` for a text that arrives in pieces: an escape may be split over several."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now."""
+        text = self._held + piece
+        found = _UNFINISHED.search(text)
+        keep = len(text) if found is None else found.start()
+        if len(text) - keep > LONGEST_HELD:
+            keep = len(text)
+        self._held = text[keep:]
+        return inert(text[:keep])
+
+    def finish(self) -> str:
+        """The rest, when the text is at its end."""
+        held, self._held = self._held, ""
+        return inert(held)

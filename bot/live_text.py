@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Protocol
 
 from bot import words
 from bot.agent.shown import Answer, Piece, Thought
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from bot.inert import InertStream
 
 
 class Redacting(Protocol):
@@ -21,12 +19,16 @@ class Redacting(Protocol):
 
 
 class LiveText:
-    """Writes pieces with `put`, which adds no line break; `redacting` is made for each run."""
+    """Writes pieces, made inert, with `put`, which adds no line break.
+
+    `redacting` is made for each run.
+    """
 
     def __init__(self, put: Callable[[str], None], redacting: Callable[[], Redacting]) -> None:
         self._put, self._redacting = put, redacting
         self._kind: type[Thought] | type[Answer] | None = None
         self._run: Redacting | None = None
+        self._inert = InertStream()
         self._texts: dict[type, str] = {}
 
     def show(self, piece: Piece | None) -> None:
@@ -44,7 +46,7 @@ class LiveText:
             piece = type(piece)(piece.text.lstrip())
         self._texts[type(piece)] = self._texts.get(type(piece), "") + piece.text
         if self._run is not None:
-            self._write(self._run.feed(piece.text))
+            self._write(self._run.feed(self._inert.feed(piece.text)))
 
     def end(self) -> frozenset[str]:
         """The reply is over: the texts that were shown of it, to be shown no second time."""
@@ -55,11 +57,10 @@ class LiveText:
 
     def _finish(self) -> None:
         if self._run is not None:
-            self._write(self._run.finish())
+            self._write(self._run.feed(self._inert.finish()) + self._run.finish())
             self._put("\n")
         self._kind, self._run = None, None
 
     def _write(self, text: str) -> None:
-        safe = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-        if safe:
-            self._put(safe.replace("\n", "\n  ") if self._kind is Thought else safe)
+        if text:
+            self._put(text.replace("\n", "\n  ") if self._kind is Thought else text)

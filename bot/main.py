@@ -24,8 +24,8 @@ from bot.redact import RedactingFormatter, Redactor
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.front import SlackFront, Wiring
 from bot.slack.patience import Patience
+from bot.slack.pieces import Verbosity
 from bot.slack.preflight import Identity as Identity
-from bot.slack.render import Verbosity
 from bot.terminal import in_terminal
 
 if TYPE_CHECKING:
@@ -63,28 +63,29 @@ async def serve(
         runs = core.runs(front.outlet, front.people, front.threads)
         stack.push_async_callback(runs.close)
         stack.push_async_callback(front.deafen)
+        unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
+        front.outlet.unsettled.update(unfinished)
         await front.listen(core.storing(runs))
         # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
         warming = asyncio.create_task(core.model.warm())
         stack.push_async_callback(asyncio.wait, [warming])
-        unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
-        front.outlet.inherited.update(unfinished)
         runs.wake_all(unfinished)
         ready(front.identity)
         await stop.wait()
 
 
 async def run_demo(
-    settings: Settings, *, stop: asyncio.Event, ready: Callable[[str], None], port: int
+    settings: Settings, *, stop: asyncio.Event, ready: Callable[[str], None], port: int | None
 ) -> None:
-    """The Slack stand-in with its page, and Treadle in it; `ready` gets the page's address."""
-    from bot.demo import page_options
-    from bot.local_slack.server import LocalSlack
+    """The Slack stand-in with its page, and Treadle in it; `ready` gets the page's address.
+
+    Without a port it is the usual one, or a free one where that is taken.
+    """
+    from bot.demo import open_page
 
     model = make_model(settings)
     banner = words.banner_rehearsal() if model.name == REHEARSAL else words.banner_model(model.name)
-    page = LocalSlack(page_options(settings, port, banner))
-    async with open_core(settings, model) as core, page as slack:
+    async with open_core(settings, model) as core, open_page(settings, port, banner) as slack:
         options = slack.options
         wiring = replace(
             slack_wiring(core, "127.0.0.1", 0),
@@ -109,7 +110,7 @@ async def run_chat(
         people = TerminalPeople()
 
         def safe(text: str) -> None:
-            write(inert(core.redactor.text(text)))
+            write(core.redactor.text(inert(text)))  # so that nothing unseen hides a secret
 
         live = LiveText(put, core.redactor.stream)
         runs = core.runs(TerminalOutlet(safe, core.describe, live), people, people)

@@ -14,7 +14,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -115,7 +115,6 @@ class Core:
         """Stores an item, then wakes its thread; durable on return."""
 
         async def store(item: Item) -> None:
-            item = replace(item, text=self.redactor.text(item.text))
             if await self.inbox.store(item):
                 runs.wake(item.thread)
 
@@ -141,7 +140,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                 settings,
                 redactor,
                 Journals(writer, redact=redactor.text),
-                Inbox(writer),
+                Inbox(writer, redactor.text),
                 Deliveries(writer),
                 capabilities,
                 model,

@@ -13,7 +13,16 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bot.agent.entries import Entry, ModelReply, Observation, ToolCall, Usage, User, open_turn
+from bot.agent.entries import (
+    Edited,
+    Entry,
+    ModelReply,
+    Observation,
+    ToolCall,
+    Usage,
+    User,
+    open_turn,
+)
 from bot.agent.ports import ToolSpec
 from bot.agent.prompt import Facts
 from bot.agent.shown import Show
@@ -43,7 +52,7 @@ def _calculate(match: re.Match[str]) -> Action:
     return Action(
         "calculate",
         {"expression": expression},
-        f"This is arithmetic, so I calculate {expression} instead of guessing.",
+        f"I calculate {expression} instead of guessing.",
     )
 
 
@@ -117,10 +126,8 @@ class RehearsalModel:
     ) -> ModelReply:
         await asyncio.sleep(self._pause)
         turn = open_turn(entries)
-        users = [entry for entry in turn if isinstance(entry, User)]
-        question = users[-1].text if users else ""
-        after = turn[turn.index(users[-1]) :] if users else turn
-        seen = [entry for entry in after if isinstance(entry, Observation)]
+        question, since = _question(turn)
+        seen = [entry for entry in turn[since:] if isinstance(entry, Observation)]
         offered = {spec.name for spec in specs}
         asked = _actions(question)
         if asked is None:
@@ -128,6 +135,30 @@ class RehearsalModel:
         if len(seen) < len(asked) and not any(entry.is_error for entry in seen):
             return _call(asked[len(seen)], offered)
         return _answer(_report(asked, seen))
+
+
+def _as_they_read(entries: Sequence[Entry]) -> dict[str, str]:
+    """The messages of people by their `ts`, after their edits; without what was deleted."""
+    texts: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, User):
+            texts[entry.at] = entry.text
+        elif isinstance(entry, Edited) and entry.at in texts:
+            if entry.text is None:
+                del texts[entry.at]
+            else:
+                texts[entry.at] = entry.text
+    return texts
+
+
+def _question(turn: Sequence[Entry]) -> tuple[str, int]:
+    """The last message of a turn, and where in the turn it was said as it now reads."""
+    texts = _as_they_read(turn)
+    if not texts:
+        return "", 0
+    at = list(texts)[-1]
+    said = [n for n, e in enumerate(turn) if isinstance(e, User | Edited) and e.at == at]
+    return texts[at], said[-1]
 
 
 def _actions(question: str) -> list[Action] | None:
@@ -148,9 +179,9 @@ def _can(offered: set[str]) -> str:
 
 
 def _small_talk(question: str, entries: Sequence[Entry], offered: set[str]) -> str:
-    earlier = [entry for entry in entries if isinstance(entry, User)][:-1]
+    earlier = list(_as_they_read(entries).values())[:-1]
     if earlier and re.search(r"\b(earlier|before|first|remember|said|asked)\b", question, re.I):
-        return f"In this thread you first wrote: “{earlier[0].text}”"
+        return f"In this thread you first wrote: “{earlier[0]}”"
     return f"I am only a rehearsal, so I can't answer that. {_can(offered)}"
 
 
@@ -181,7 +212,7 @@ def _report(asked: Sequence[Action], seen: Sequence[Observation]) -> str:
         case "read_file":
             return f"`{action.arguments['path']}` says:\n\n```\n{last.text.rstrip()}\n```"
         case _:
-            return f"The command printed:\n\n```\n{last.text.rstrip()}\n```"
+            return f"This is what came of it:\n\n```\n{last.text.rstrip()}\n```"
 
 
 def _answer(text: str) -> ModelReply:

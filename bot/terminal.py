@@ -90,6 +90,9 @@ class TerminalView:
     async def settle(self, entries: Sequence[Entry]) -> None:
         self.look(entries)
 
+    async def notice(self, text: str, at: str) -> None:
+        self._write(text)
+
     async def close(self) -> None:
         self._write("")
 

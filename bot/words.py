@@ -139,6 +139,13 @@ def model_unknown(model: str, where: str) -> str:
     )
 
 
+def model_not_there(model: str, where: str) -> str:
+    return (
+        f"{where} answered 404: the address or the model {model!r} is not there. Check "
+        "OPENAI_BASE_URL (it usually ends in /v1), then OPENAI_MODEL (or [model] name)."
+    )
+
+
 def model_quota(where: str) -> str:
     return f"The account at {where} has no credit left. Add credit there, then ask again."
 
@@ -257,6 +264,12 @@ BY_DELETING = "deleting the question"
 def message_too_old() -> str:
     return (
         "This message came more than six hours ago while I was away. Ask again if it still matters."
+    )
+
+
+def item_changed(thread: str) -> str:
+    return (
+        f"A message in thread {thread} was completed while it was being judged; it is read again."
     )
 
 
@@ -407,6 +420,11 @@ def door_http(host: str, port: int) -> str:
     return f"HTTP on {host}:{port}/slack/events"
 
 
+def cannot_listen(host: str, port: int, why: str) -> str:
+    reason = why.rpartition(": ")[2]  # asyncio tells the address once more
+    return f"Treadle cannot listen on {host}:{port} ({reason}). Name another port with --port."
+
+
 def ready(bot: str, team: str, model: str, door: str) -> str:
     return (
         f"Treadle is @{bot} in {team}, by {door}, with the model {model}. "
@@ -416,6 +434,13 @@ def ready(bot: str, team: str, model: str, door: str) -> str:
 
 def demo_ready(address: str) -> str:
     return f"The demo is at {address}\nOpen it in a browser; Ctrl-C stops."
+
+
+def demo_home_unusable(home: object, why: str) -> str:
+    return (
+        f"The demo cannot keep its state in {home} ({why}). "
+        "Start it in a directory where you may write."
+    )
 
 
 def banner_rehearsal() -> str:
@@ -529,8 +554,10 @@ def place_of(channel: str) -> str:
 # treadle doctor
 
 
-def found_settings(name: str) -> str:
-    return f"{name}, the variables and .env are right."
+def found_settings(name: str, *, there: bool) -> str:
+    if there:
+        return f"{name} and the variables are right."
+    return f"there is no {name}, so its defaults hold; the variables are right."
 
 
 def found_database(home: object) -> str:
@@ -545,8 +572,11 @@ def found_workspace(root: object) -> str:
     return f"{root} is writable."
 
 
-def found_tools(missing: tuple[str, ...]) -> str:
-    return f"all of this release; not yet there: {', '.join(missing)}."
+def found_tools(on: Sequence[str], off: Sequence[str], missing: Sequence[str]) -> str:
+    parts = [f"{', '.join(on) or 'none'} can be used"]
+    if off:
+        parts.append(f"not named in [tools] enabled, so off: {', '.join(off)}")
+    return "; ".join([*parts, f"not in this release: {', '.join(missing)}"]) + "."
 
 
 def found_shell(name: str, gaps: Sequence[str]) -> str:

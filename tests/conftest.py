@@ -16,7 +16,7 @@ import pytest
 
 FOREIGN_PREFIXES = ("SLACK_", "OPENAI_", "TREADLE_")
 FOREIGN_SUFFIXES = ("_PROXY", "_proxy")
-KEPT = {"TREADLE_CHROMIUM", "TREADLE_EMULATE_DIR"}
+KEPT = {"TREADLE_CHROMIUM", "TREADLE_EMULATE_DIR", "TREADLE_AIMOCK_DIR"}
 """Variables of the tests themselves: where a part is that only they need."""
 
 HOST_REASONS = (
@@ -25,6 +25,10 @@ HOST_REASONS = (
     "this container may not make devices",
     "this host does not let us mount",
     "TREADLE_EMULATE_DIR is not set",
+    "TREADLE_AIMOCK_DIR is not set",
+    "needs an ordinary user",
+    "this machine is no ",
+    "this host's kernel has no Landlock",
 )
 """What a skip may say in CI: that this user or host may not, never that a part is missing."""
 

@@ -2,14 +2,15 @@
 
 Nothing is taken out of the journal. A Summary entry says up to where the model sees the summary
 instead of the entries, so what the model is sent depends on the journal alone, and each call's
-messages begin with those of the call before it until the next folding. Pure.
+messages begin with those of the call before it until the next folding, or until somebody changes
+or deletes a message that is only quoted. Pure.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from typing import cast
 
@@ -21,6 +22,7 @@ from bot.agent.entries import (
     ModelReply,
     Observation,
     Overheard,
+    Requoted,
     Stopped,
     Summary,
     User,
@@ -56,6 +58,7 @@ def tokens(text: str) -> int:
 
 def visible(entries: Sequence[Entry]) -> Sequence[Entry]:
     """What the model is sent of a journal: after a folding, the summary in place of the start."""
+    entries = _as_it_reads_now(entries)
     at = _last_summary(entries)
     if at is None:
         return entries
@@ -63,6 +66,19 @@ def visible(entries: Sequence[Entry]) -> Sequence[Entry]:
     kept = [entries[position] for position in summary.kept]
     rest = (e for e in islice(entries, summary.upto, None) if not isinstance(e, Summary))
     return [*kept[:1], summary, *kept[1:], *rest]
+
+
+def _as_it_reads_now(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The same entries, each quote with its newest text and without those that were deleted."""
+    newest = {entry.at: entry.text for entry in entries if isinstance(entry, Requoted)}
+    if not newest:
+        return entries
+    return [_requoted(e, newest) if isinstance(e, Overheard) else e for e in entries]
+
+
+def _requoted(overheard: Overheard, newest: Mapping[str, str | None]) -> Overheard:
+    texts = [(quote, newest.get(quote.at, quote.text)) for quote in overheard.quotes]
+    return Overheard(tuple(replace(quote, text=text) for quote, text in texts if text is not None))
 
 
 def overhead(specs: Sequence[ToolSpec]) -> int:
@@ -128,6 +144,7 @@ class Fold:
 
     def of(self, entries: Sequence[Entry]) -> list[Entry]:
         """What the new summary stands for: the one before it, and what came since."""
+        entries = _as_it_reads_now(entries)
         at = _last_summary(entries)
         if at is None:
             return list(entries[: self.upto])

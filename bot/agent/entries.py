@@ -66,7 +66,20 @@ class Overheard:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A message already taken was changed (`text`) or deleted (`text` is None) afterwards."""
+    """A message already taken was changed (`text`) or deleted (`text` is None) afterwards.
+
+    `author` and `role` are of whoever changed it, at that time: a change can say anything.
+    """
+
+    at: str
+    text: str | None
+    author: str = ""
+    role: str = "member"
+
+
+@dataclass(frozen=True, slots=True)
+class Requoted:
+    """A message that was not for the bot was changed (`text`) or deleted (`text` is None)."""
 
     at: str
     text: str | None
@@ -191,17 +204,18 @@ class Failed:
 class Refused:
     """A message is not answered (who, where, too old); an empty `text` says nothing.
 
-    It does not end a turn: another person's may be going on.
+    `author` wrote it. It does not end a turn: another person's may be going on.
     """
 
     covers: tuple[str, ...]
     text: str
+    author: str = ""
 
 
 Ending: TypeAlias = Answered | Stopped | Failed
 Entry: TypeAlias = (
-    User | Overheard | Edited | ModelReply | Decided | ToolStarted | Observation | Resumed
-    | Answered | Stopped | Failed | Refused | FilesSeen | Summary | Warned
+    User | Overheard | Edited | Requoted | ModelReply | Decided | ToolStarted | Observation
+    | Resumed | Answered | Stopped | Failed | Refused | FilesSeen | Summary | Warned
 )  # fmt: skip
 
 

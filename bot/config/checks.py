@@ -37,22 +37,10 @@ class Absent:
 # A later release deletes the lines of what it brings.
 NOT_IN_THIS_RELEASE = (
     Absent(
-        "slack.verbosity",
-        lambda s: s.slack.verbosity == "card",
-        'is "card", which this release does not have',
-        'verbosity = "steps"',
-    ),
-    Absent(
-        "channel.verbosity",
-        lambda s: any(channel.verbosity == "card" for channel in s.channel),
-        'is "card" for a channel, which this release does not have',
-        'verbosity = "full"',
-    ),
-    Absent(
         "budget",
         lambda s: s.budget.caps,
         "sets a cap that this release cannot enforce; take it out and use [limits] instead",
-        "[limits] max_tokens = 100000",
+        "limits.max_tokens = 100000",
     ),
     Absent(
         "TREADLE_DATABASE_URL",
@@ -85,7 +73,7 @@ def _price_problems(settings: Settings, name: str) -> Iterator[Problem]:
         yield Problem(
             f"{name}: budget.{settings.budget.caps[0]}",
             f"is money, and the price of {model} is not known",
-            f'[model.prices."{model}"] input = 0.25, output = 2.0 (for a million tokens)',
+            f'model.prices."{model}" = {{ input = 0.25, output = 2.0 }} (for a million tokens)',
         )
 
 

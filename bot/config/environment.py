@@ -29,8 +29,11 @@ _KINDS = {
 }
 
 
-def secret(beginning: str = "") -> Callable[[SecretStr], SecretStr]:
-    """A check for a secret: with `beginning` a Slack token of that kind, else anything but one."""
+def secret(beginning: str = "", advice: str = "") -> Callable[[SecretStr], SecretStr]:
+    """A check for a secret: with `beginning` a Slack token of that kind, else anything but one.
+
+    `advice` says what else to do about one that is too short.
+    """
 
     def check(value: SecretStr) -> SecretStr:
         text = value.get_secret_value()
@@ -43,7 +46,7 @@ def secret(beginning: str = "") -> Callable[[SecretStr], SecretStr]:
         _check_kind(text, beginning)
         if len(text) < SHORTEST_SECRET:
             raise ValueError(
-                f"is shorter than {SHORTEST_SECRET} characters, too short to be hidden"
+                f"is shorter than {SHORTEST_SECRET} characters, too short to be hidden{advice}"
             )
         return value
 
@@ -76,6 +79,8 @@ def model_address(value: str) -> str:
 BotToken: TypeAlias = Annotated[SecretStr, AfterValidator(secret("xoxb-"))]
 AppToken: TypeAlias = Annotated[SecretStr, AfterValidator(secret("xapp-"))]
 AnySecret: TypeAlias = Annotated[SecretStr, AfterValidator(secret())]
+NO_KEY_NEEDED = "; leave it unset for a server of your own that needs no key"
+ModelKey: TypeAlias = Annotated[SecretStr, AfterValidator(secret(advice=NO_KEY_NEEDED))]
 
 
 class Environment(BaseModel):
@@ -97,7 +102,7 @@ class Environment(BaseModel):
     slack_api_url: Annotated[str, AfterValidator(api_address)] = Field(
         default="https://slack.com/api/", alias="SLACK_API_URL"
     )
-    openai_api_key: AnySecret | None = Field(
+    openai_api_key: ModelKey | None = Field(
         default=None, alias="OPENAI_API_KEY", examples=["sk-proj-abcdefgh"]
     )
     openai_base_url: Annotated[str, AfterValidator(model_address)] | None = Field(

@@ -151,7 +151,7 @@ def _read_toml(path: Path, named: bool, problems: list[Problem]) -> dict[str, ob
     except UnicodeDecodeError:
         problems.append(Problem(str(path), "is not UTF-8 text"))
     except (ValueError, RecursionError) as error:
-        problems.append(Problem(path.name, f"is not TOML: {error}", "[limits] max_steps = 25"))
+        problems.append(Problem(path.name, f"is not TOML: {error}", "limits.max_steps = 25"))
     return {}
 
 

@@ -43,7 +43,9 @@ MatchTable: TypeAlias = Annotated[
     Mapping[str, str], AfterValidator(values.match_table), WrapSerializer(_thawed)
 ]
 Selector: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(values.one_or_more)]
-Verbosity: TypeAlias = Literal["steps", "card", "quiet", "full"]
+Verbosity: TypeAlias = Annotated[
+    Literal["steps", "quiet", "full"], BeforeValidator(values.not_a_card)
+]
 Replies: TypeAlias = Literal["always", "mention"]
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -76,6 +76,7 @@ class Courier:
         self.records: deque[Delivered] = deque(maxlen=_KEPT_RECORDS)
         self.lost: deque[Json] = deque(maxlen=_KEPT_RECORDS)
         self._next = 0
+        self.settled: Callable[[], Awaitable[None]] = _nothing_is_kept
 
     def event(self, payload: Json) -> None:
         """Start delivering an event, with whatever the fault rules do to it."""
@@ -134,6 +135,7 @@ class Courier:
         """Up to four attempts; the event leaves ``pending`` when it is acknowledged or lost."""
         loop = asyncio.get_running_loop()
         kind, event_id = str(payload["event"]["type"]), str(payload["event_id"])
+        await self.settled()
         if delay:
             await asyncio.sleep(delay)
         reason = "timeout" if first else ""
@@ -158,3 +160,7 @@ class Courier:
     ) -> None:
         self.records.append(Delivered(event_id, kind, attempt, outcome.ok, outcome.reason, seconds))
         self._world.pulse.beat()
+
+
+async def _nothing_is_kept() -> None:
+    """For a workspace without a file: there is nothing to wait for before an event goes out."""

@@ -34,6 +34,7 @@ EVERY_EVENT = frozenset(
 class Options:
     """How one stand-in behaves. Times are seconds; empty tokens are drawn at random.
 
+    ``commands`` are the app's slash commands, as its manifest declares them.
     ``request_url`` switches from Socket Mode to signed HTTP. ``retry_scale`` multiplies Slack's
     waits between deliveries (0, 60 and 300 s). ``hold_while_offline`` keeps an event until the
     app connects instead of counting the absence as a failed attempt. ``absent_methods`` answer
@@ -47,6 +48,7 @@ class Options:
     signing_secret: str = ""
     scopes: frozenset[str] = EVERY_SCOPE
     subscriptions: frozenset[str] = EVERY_EVENT
+    commands: frozenset[str] = frozenset({"/treadle"})
     absent_methods: frozenset[str] = frozenset()
     agent_app: bool = True
     request_url: str | None = None

@@ -138,6 +138,10 @@ class Person(Clicks):
     async def slash(self, channel: str, command: str, text: str = "") -> Json | None:
         """Run a slash command; the app's direct answer, if it gave one with its ack."""
         place = self._place(channel)
+        if command not in self._world.options.commands:
+            raise PersonError(
+                f"{command} is not a valid command. To send it as a message, put a space before it."
+            )
         payload = interactions.slash(self._world, self.member, place, command, text)
         outcome = await self._ask(Kind.SLASH, payload)
         given = outcome.body or ({"text": outcome.text} if outcome.text else None)

@@ -14,7 +14,7 @@ from bot.local_slack.clock import Clock
 from bot.local_slack.control import Control
 from bot.local_slack.delivery import Courier, Line
 from bot.local_slack.faults import FaultRule, Faults
-from bot.local_slack.guard import Guard
+from bot.local_slack.guard import Guard, Handler
 from bot.local_slack.options import Options
 from bot.local_slack.people import Person
 from bot.local_slack.shapes import Json
@@ -57,6 +57,7 @@ class LocalSlack:
             self.world, self.courier, self.faults, self.api.log, lambda: self.connected
         )
         self._state = StateFile(self.world, self.courier, options.state_file)
+        self.courier.settled = self._state.settled
         self._runner: web.AppRunner | None = None
 
     # -- life -------------------------------------------------------------------------------
@@ -70,7 +71,8 @@ class LocalSlack:
 
     async def listen(self) -> None:
         """Bind to 127.0.0.1, load the saved state, and deliver what was pending in it."""
-        app = web.Application(client_max_size=MAX_REQUEST, middlewares=[self._guard.check_every])
+        middlewares = [self._guard.check_every, self._settle_first]
+        app = web.Application(client_max_size=MAX_REQUEST, middlewares=middlewares)
         app.add_routes(
             [
                 web.route("GET", "/api/{method}", self.api.handle),
@@ -83,19 +85,25 @@ class LocalSlack:
         )
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.options.port)
-        await site.start()
-        port = int(self._runner.addresses[0][1])
-        self._guard.bind(port)
-        self.world.base_url = f"http://127.0.0.1:{port}"
         try:
+            await web.TCPSite(self._runner, "127.0.0.1", self.options.port).start()
+            port = int(self._runner.addresses[0][1])
+            self._guard.bind(port)
+            self.world.base_url = f"http://127.0.0.1:{port}"
             pending = self._state.load()
-        except StateError:
+        except (OSError, StateError):
             await self.stop()
             raise
         for payload in pending:
             self.courier.event(payload)
         self._state.follow()
+
+    @web.middleware
+    async def _settle_first(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Whatever an answer tells stands in the state file, also after `kill -9`."""
+        response = await handler(request)
+        await self._state.settled()
+        return response
 
     async def stop(self) -> None:
         """Stop delivering, save the state, close every socket and the port."""

@@ -20,15 +20,21 @@ class StateError(Exception):
 
 
 class StateFile:
-    """Saves the workspace a moment after each change (None: keeps nothing)."""
+    """The workspace's file (None: nothing is kept).
+
+    A change that nobody waits for is saved a moment later, with all others until then.
+    """
 
     def __init__(self, world: World, courier: Courier, path: Path | None) -> None:
         self._world = world
         self._courier = courier
         self._path = path
         self._timer: asyncio.TimerHandle | None = None
-        self._writing: asyncio.Task[None] | None = None
+        self._saving: asyncio.Task[None] | None = None
+        self._later: asyncio.Task[None] | None = None
         self._following = False
+        self._changes = 0
+        self._saved = 0
 
     def load(self) -> list[Json]:
         """Put the saved workspace back; the events that were still to be delivered."""
@@ -53,33 +59,45 @@ class StateFile:
             self._following = True
             self._world.subscribe(self._changed)
 
+    async def settled(self) -> None:
+        """Return when every change until now stands in the file: then others may be told of it.
+
+        ``OSError`` if the file cannot be written.
+        """
+        wanted = self._changes
+        while self._saved < wanted:
+            if self._saving is None or self._saving.done():
+                self._saving = asyncio.get_running_loop().create_task(self._save())
+            await asyncio.shield(self._saving)
+
     async def close(self) -> None:
         """Save once more and stop. A file that could not be loaded stays as it is."""
         if not self._following:
             return
         if self._timer is not None:
             self._timer.cancel()
-        if self._writing is not None:
-            await self._writing
-        await self._save()
+        if self._later is not None:
+            await asyncio.wait({self._later})
+        self._changes += 1  # events that were delivered meanwhile
+        await self.settled()
 
     def _changed(self, change: Change) -> None:
+        self._changes += 1
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(_DEBOUNCE_SECONDS, self._due)
 
     def _due(self) -> None:
-        if self._writing is not None and not self._writing.done():
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(_DEBOUNCE_SECONDS, self._due)
-            return
         self._timer = None
-        self._writing = asyncio.get_running_loop().create_task(self._save())
+        if self._saved < self._changes:
+            self._later = asyncio.get_running_loop().create_task(self.settled())
 
     async def _save(self) -> None:
+        changes = self._changes
         text = json.dumps(_saved(self._world, self._courier))
         assert self._path is not None
         await asyncio.to_thread(_write, self._path, text)
+        self._saved = changes
 
 
 def _write(path: Path, text: str) -> None:

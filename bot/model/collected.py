@@ -187,7 +187,7 @@ def _string(value: object) -> str:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return value if type(value) is int else 0  # true is no count
 
 
 def _joined(text: str) -> str:

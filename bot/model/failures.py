@@ -64,8 +64,10 @@ def _status(error: openai.APIStatusError, endpoint: Endpoint, where: str) -> Mod
     match error.status_code:
         case 401 | 403:
             return ModelRefused(words.model_key_refused(where))
-        case 404:
+        case 404 if endpoint.base_url is None or "model" in f"{code} {said}".lower():
             return ModelRefused(words.model_unknown(endpoint.model, where))
+        case 404:
+            return ModelRefused(words.model_not_there(endpoint.model, where))
         case 429 if "insufficient_quota" in code:
             return ModelRefused(words.model_quota(where))
         case 429:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot import policy
-from bot.agent.entries import Decided, ToolCall, User
+from bot.agent.entries import Answered, Decided, Edited, Entry, ToolCall, User
 from bot.agent.ports import Decide, Json, ToolResult, Toolset, ToolSpec
 from bot.agent.prompt import Facts
 from bot.policy import Person, Place, Rule
@@ -26,8 +26,21 @@ class Hands(Toolset, Protocol):
         ...
 
 
-Heard = Callable[[], Sequence[User]]
-"""The people whose messages were taken since the last answer."""
+Heard = Callable[[], Sequence[Person]]
+
+
+def heard(entries: Sequence[Entry]) -> list[Person]:
+    """The people whose messages and changes were taken since the last answer."""
+    people: list[Person] = []
+    for entry in reversed(entries):
+        match entry:
+            case Answered():
+                break
+            case User(author=author, role=role):
+                people.append(Person(author, role))
+            case Edited(author=author, role=role, text=str()):
+                people.append(Person(author, role))
+    return people
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +88,12 @@ class _Judge:
         except self.unusable:
             # It cannot run; with no arguments no allow rule is met and none is got past.
             arguments = {}
-        found = policy.decide(self.rules(), self._people(), self.place, name, arguments)
+        found = policy.decide(self.rules(), self.heard(), self.place, name, arguments)
         rule = found.rule.place if found.rule is not None else ""
         return Decided(call.id, found.verdict, found.reason, rule)
 
     def shows(self, name: str) -> bool:
-        return policy.visible(self.rules(), self._people(), self.place, name)
-
-    def _people(self) -> list[Person]:
-        return [Person(user.author, user.role) for user in self.heard()]
+        return policy.visible(self.rules(), self.heard(), self.place, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from bot.agent.entries import (
     Overheard,
     Quote,
     Refused,
+    Requoted,
     Stopped,
     User,
     covers,
@@ -59,26 +60,26 @@ class Intake:
                 case Kind.MESSAGE:
                     new += await self._message(so_far, root_addressed, stored)
                 case Kind.EDIT if not _knows(so_far, item.ts):
-                    if item.addressing in (Addressing.MENTION, Addressing.DIRECT):
+                    new += _requoted(so_far, item.ts, await self._readable(item))
+                    if item.engages:
                         new += await self._message(so_far, root_addressed, stored)
                 case Kind.EDIT:
-                    new += _edited(so_far, item.ts, await self._readable(item))
+                    new += await self._edited(so_far, item)
                 case Kind.DELETION:
                     new += _deleted(so_far, item)
         return new
 
     def addressed(
         self, journal: Sequence[Entry], root_addressed: bool, items: Sequence[StoredItem]
-    ) -> str | None:
-        """The `ts` of the newest of these messages that is certainly for the bot."""
-        found = (
+    ) -> list[str]:
+        """The `ts` of those of these messages that are certainly for the bot."""
+        return [
             stored.item.ts
-            for stored in reversed(_merged(items))
+            for stored in _merged(items)
             if stored.item.kind is Kind.MESSAGE
             and not _knows(journal, stored.item.ts)
             and self._is_for_bot(journal, root_addressed, stored.item)
-        )
-        return next(found, None)
+        ]
 
     async def _message(
         self, journal: Sequence[Entry], root_addressed: bool, stored: StoredItem
@@ -91,23 +92,37 @@ class Intake:
         if not self._is_for_bot(journal, root_addressed, item):
             name = await self.people.name(item.author, item.team)
             return [Overheard((Quote(item.author, name, await self._readable(item), item.ts),))]
-        if self.clock.now() - float(item.ts) > TOO_OLD_SECONDS:
-            return [Refused((item.ts,), words.message_too_old())]
-        return await self._speaker(journal, item)
+        if self.clock.now() - float(item.change or item.ts) > TOO_OLD_SECONDS:
+            return [Refused((item.ts,), words.message_too_old(), item.author)]
+        speaker = await self._speaker(item)
+        if isinstance(speaker, str):
+            return [Refused((item.ts,), speaker, item.author)]
+        name = await self.people.name(item.author, item.team)
+        user = User(await self._readable(item), item.author, name, item.ts, speaker.role)
+        return [*await self._quoted(journal, item), user]
 
-    async def _speaker(self, journal: Sequence[Entry], item: Item) -> list[Entry]:
-        """The message, if its author may speak here."""
+    async def _edited(self, journal: Sequence[Entry], item: Item) -> list[Entry]:
+        """A change may say anything, so it is judged like a message."""
+        text = await self._readable(item)
+        versions = [e.text for e in journal if isinstance(e, User | Edited) and e.at == item.ts]
+        if not versions or versions[-1] == text:
+            return []
+        speaker = await self._speaker(item)
+        if isinstance(speaker, str):
+            return [Refused((), speaker, item.author)]  # the message itself has its answer
+        return [Edited(item.ts, text, item.author, speaker.role)]
+
+    async def _speaker(self, item: Item) -> Person | str:
+        """The author, or the sentence that refuses them."""
         try:
             person = await self._person(item)
         except LookupFailed as error:
-            return [Refused((item.ts,), str(error))]
+            return str(error)
         refusal = self.admit(person, Place(item.team, item.channel))
-        if refusal is not None:
-            # Two bots that tell each other no would never end.
-            return [Refused((item.ts,), "" if person.bot else refusal)]
-        name = await self.people.name(item.author, item.team)
-        user = User(await self._readable(item), item.author, name, item.ts, person.role)
-        return [*await self._quoted(journal, item), user]
+        if refusal is None:
+            return person
+        # Two bots that tell each other no would never end.
+        return "" if person.bot else refusal
 
     async def _person(self, item: Item) -> Person:
         if item.is_bot:
@@ -133,7 +148,8 @@ class Intake:
             case Addressing.OPEN if item.is_bot or self.mention_needed(item.channel):
                 return False
             case Addressing.OPEN:
-                return root_addressed or not _others_wrote(journal, item.author)
+                ours = root_addressed and not _refused(journal, item.root_ts)
+                return ours or not _others_wrote(journal, item.author)
 
     async def _readable(self, item: Item) -> str:
         """The text with people's names instead of ids, and what was attached."""
@@ -164,6 +180,7 @@ def _merged(items: Sequence[StoredItem]) -> list[StoredItem]:
                     message.item,
                     text=item.text,
                     addressing=_stronger(message.item.addressing, item.addressing),
+                    change=item.change,
                 )
                 waiting[item.ts] = replace(message, item=changed)
             case Kind.DELETION if message is not None:
@@ -185,11 +202,12 @@ def _stronger(first: Addressing, second: Addressing) -> Addressing:
 
 
 def _knows(journal: Sequence[Entry], ts: str) -> bool:
-    return any(
-        (isinstance(entry, User) and entry.at == ts)
-        or (isinstance(entry, Refused) and ts in entry.covers)
-        for entry in journal
-    )
+    asked = any(isinstance(entry, User) and entry.at == ts for entry in journal)
+    return asked or _refused(journal, ts)
+
+
+def _refused(journal: Sequence[Entry], ts: str) -> bool:
+    return any(isinstance(entry, Refused) and ts in entry.covers for entry in journal)
 
 
 def _others_wrote(journal: Sequence[Entry], author: str) -> bool:
@@ -197,26 +215,24 @@ def _others_wrote(journal: Sequence[Entry], author: str) -> bool:
     for entry in reversed(journal):
         if isinstance(entry, ModelReply | Answered | Stopped | Failed):
             return False
-        if isinstance(entry, Refused) and entry.text:
+        if isinstance(entry, User | Refused) and entry.author != author:
+            return True
+        if isinstance(entry, User) or (isinstance(entry, Refused) and entry.text):
             return False
-        if isinstance(entry, User):
-            return entry.author != author
         if isinstance(entry, Overheard) and any(q.author != author for q in entry.quotes):
             return True
     return True
 
 
-def _edited(journal: Sequence[Entry], ts: str, text: str) -> list[Entry]:
-    versions = [
-        entry.text for entry in journal if isinstance(entry, User | Edited) and entry.at == ts
-    ]
-    return [Edited(ts, text)] if versions and versions[-1] != text else []
+def _requoted(journal: Sequence[Entry], ts: str, text: str | None) -> list[Entry]:
+    quotes = [q for entry in journal if isinstance(entry, Overheard) for q in entry.quotes]
+    return [Requoted(ts, text)] if any(quote.at == ts for quote in quotes) else []
 
 
 def _deleted(journal: Sequence[Entry], item: Item) -> list[Entry]:
     """A deleted question that nobody has answered yet is a stop."""
     if not _knows(journal, item.ts):
-        return [Refused((item.ts,), "")]
+        return _requoted(journal, item.ts, None) or [Refused((item.ts,), "", item.author)]
     turn = open_turn(journal)
     gone = {e.at for e in turn if isinstance(e, Edited) and e.text is None} | {item.ts}
     asked = covers(turn)

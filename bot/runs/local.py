@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +23,14 @@ class _Busy:
 
 
 class LocalRuns:
-    """Wakes threads. Must be used from one event loop."""
+    """Wakes threads. Must be used from one event loop. `retries` are waits in seconds."""
 
-    def __init__(self, work: Callable[[str, asyncio.Event], Awaitable[None]]) -> None:
-        self._work = work
+    def __init__(
+        self,
+        work: Callable[[str, asyncio.Event], Awaitable[None]],
+        retries: Sequence[float] = RETRY_SECONDS,
+    ) -> None:
+        self._work, self._retries = work, retries
         self._busy: dict[str, _Busy] = {}
         self._closing = False
 
@@ -66,15 +71,14 @@ class LocalRuns:
             self.wake(thread)
 
     async def _persist(self, thread: str, busy: _Busy) -> None:
-        for wait in (*RETRY_SECONDS, None):
+        for wait in itertools.chain(self._retries, itertools.repeat(self._retries[-1])):
             try:
                 await self._work(thread, busy.arrived)
+                return
             except Fenced as error:
                 log.warning("%s", error)
+                return
             except Exception:
                 log.exception("work on thread %s broke off", thread)
-                if wait is not None:
-                    await asyncio.sleep(wait)
-                    busy.arrived.set()
-                    continue
-            return
+            await asyncio.sleep(wait)
+            busy.arrived.set()

@@ -61,6 +61,10 @@ class View(Protocol):
         """Return when everything that must stand in the thread stands there (or was given up)."""
         ...
 
+    async def notice(self, text: str, at: str) -> None:
+        """Say something about the message `at` that no journal holds, once; returns when told."""
+        ...
+
     async def close(self) -> None:
         """No more work: take the sign of life away, end what runs."""
         ...

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from bot import words
 from bot.agent import guard
-from bot.agent.entries import Entry, Failed, Resumed, User, covers, open_turn
+from bot.agent.entries import Entry, Failed, Resumed, covers, open_turn
 from bot.agent.loop import run_turn
 from bot.agent.ports import Clock
-from bot.errors import Fenced, JournalUnreadable, TreadleError
-from bot.runs.brains import Brains
+from bot.errors import Fenced, ItemChanged, JournalUnreadable, TreadleError
+from bot.runs.brains import Brains, heard
 from bot.runs.intake import Intake
 from bot.runs.ports import Outlet, View, Watchable
 from bot.storage.inbox import Inbox, Item
@@ -55,17 +55,24 @@ class ThreadJournal:
         if not self._arrived.is_set():
             return False
         self._arrived.clear()
+        while True:
+            try:
+                return await self._take()
+            except ItemChanged as error:
+                log.info("%s", error)
+
+    async def _take(self) -> bool:
         items = await self._inbox.waiting(self.thread)
         if not items:
             return False
-        question = self._intake.addressed(self._entries, self._root_addressed, items)
-        if question is not None:  # before people and threads are looked up, which may take long
-            self._view.begin(self._entries, question)
+        self._root_addressed |= any(i.item.engages and i.item.is_root for i in items)
+        asked = self._intake.addressed(self._entries, self._root_addressed, items)
+        if asked:  # before people and threads are looked up, which may take long
+            self._view.begin(self._entries, asked[-1])
         if not self._entries and await self._fetch_missed(items[0].item):
             items = await self._inbox.waiting(self.thread)
         new = await self._intake.entries(self._entries, self._root_addressed, items)
-        taken = [stored.id for stored in items]
-        self._entries += await self._journals.append(self.thread, len(self._entries), new, taken)
+        self._entries += await self._journals.append(self.thread, len(self._entries), new, items)
         return bool(new)
 
     async def _fetch_missed(self, first: Item) -> bool:
@@ -121,23 +128,32 @@ class Runner:
     ) -> ThreadJournal | None:
         if isinstance(stored, JournalUnreadable):
             log.error("%s: %s", thread, stored)
-            await view.settle([Failed((), str(stored))])
             arrived.clear()
+            await self._apologise(thread, view, str(stored))
             return None
         journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, arrived, view)
         if covers(open_turn(journal.entries)):
             await journal.append(Resumed(self.journals.owner))
         return journal
 
-    async def _turn(self, journal: ThreadJournal, view: View) -> None:
-        def heard() -> Sequence[User]:
-            return [entry for entry in open_turn(journal.entries) if isinstance(entry, User)]
+    async def _apologise(self, thread: str, view: View, why: str) -> None:
+        """Say that the journal cannot be read, to each message that waits for the bot.
 
-        if not (asking := heard()):
+        They are left waiting: the release that wrote the journal can take them.
+        """
+        items = [stored for stored in await self.inbox.waiting(thread) if not stored.item.is_bot]
+        addressed = await self.journals.root_addressed(thread)
+        if not items:
+            await view.settle([Failed((), why)])
+        for at in self.intake.addressed((), addressed, items):
+            await view.notice(why, at)
+
+    async def _turn(self, journal: ThreadJournal, view: View) -> None:
+        if not (asking := covers(open_turn(journal.entries))):
             return
-        view.begin(journal.entries, asking[-1].at)
+        view.begin(journal.entries, asking[-1])
         try:
-            with self.brains.open(journal.thread, heard) as brain:
+            with self.brains.open(journal.thread, lambda: heard(journal.entries)) as brain:
                 await run_turn(
                     journal,
                     self.model.watched(view.live),

@@ -10,6 +10,8 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot import words
+from bot.errors import ConfigError
 from bot.slack.app import build_app
 from bot.slack.home import Home
 from bot.slack.inbound import Self
@@ -17,10 +19,11 @@ from bot.slack.outbound import Outbound
 from bot.slack.pacing import Pacer
 from bot.slack.patience import Patience
 from bot.slack.people import SlackPeople
+from bot.slack.pieces import Verbosity
 from bot.slack.preflight import Identity, identify
-from bot.slack.render import Describe, Verbosity
 from bot.slack.signs import Signs
 from bot.slack.sockets import Sockets
+from bot.slack.steps import Describe
 from bot.slack.threads import SlackThreads
 from bot.slack.view import SlackOutlet
 from bot.slack.web import close_client, web_client
@@ -88,7 +91,7 @@ class SlackFront:
             raise
 
     async def listen(self, store: Callable[[Item], Awaitable[None]]) -> None:
-        """Let events in. Raises ConfigError if Slack refuses the app token."""
+        """Let events in. Raises ConfigError if Slack refuses the app token or a port is taken."""
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
         app = build_app(self._client, self.identity, self._me, secret, store, self._home.opened)
@@ -113,5 +116,9 @@ class SlackFront:
 async def _serve(app: AsyncApp, host: str, port: int) -> web.AppRunner:
     runner = web.AppRunner(app.web_app(EVENTS_PATH), access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, host, port).start()
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        await runner.cleanup()
+        raise ConfigError(words.cannot_listen(host, port, str(error.strerror))) from error
     return runner

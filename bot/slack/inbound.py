@@ -36,11 +36,17 @@ class Self:
 
     def hears(self, message: Payload) -> bool:
         """Whether the message's author is one to be read at all."""
-        if self.wrote(message):
-            return False
-        return not _is_bot(message) or bool(
-            {_text(message, "bot_id"), _text(message, "user")} & self._bots
-        )
+        return not self.wrote(message) and (not _is_bot(message) or bool(self.author(message)))
+
+    def author(self, message: Payload) -> str:
+        """Who wrote it; "" for a bot that is not to be read.
+
+        A bot has up to three ids: it is known by the one that `[access] bots` names it by.
+        """
+        if not _is_bot(message):
+            return _text(message, "user")
+        ids = [_text(message, name) for name in ("bot_id", "user", "app_id")]
+        return next((found for found in ids if found in self._bots), "")
 
 
 def read_event(body: Payload, me: Self) -> Item | None:
@@ -60,9 +66,7 @@ def _spoken(
     body: Payload, event: Payload, message: Payload, kind: Kind, me: Self, change: str = ""
 ) -> Item | None:
     ts, channel = _ts(message, "ts"), _text(event, "channel")
-    is_bot = _is_bot(message)
-    # A bot is known to the rules by its bot id; its messages may carry a user id besides.
-    author = (is_bot and _text(message, "bot_id")) or _text(message, "user")
+    is_bot, author = _is_bot(message), me.author(message)
     if not (ts and channel and author and me.hears(message)):
         return None
     text = _text(message, "text")
@@ -103,7 +107,7 @@ def _deleted(body: Payload, event: Payload, me: Self) -> Item | None:
         channel=_text(event, "channel"),
         root_ts=_ts(message, "thread_ts") or ts,
         ts=ts,
-        author=_text(message, "user"),
+        author=me.author(message),
         event_id=_text(body, "event_id") or None,
     )
 

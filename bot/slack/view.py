@@ -12,19 +12,10 @@ from bot.agent.entries import Answered, Entry, Failed, Refused, Stopped, User
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
-from bot.slack.render import (
-    STEPS_LIMIT,
-    Describe,
-    Piece,
-    PieceKind,
-    Verbosity,
-    as_text,
-    final_covers,
-    final_messages,
-    pieces,
-    steps_message,
-)
+from bot.slack.pieces import STEPS_LIMIT, Piece, PieceKind, Verbosity, pieces
+from bot.slack.render import as_text, final_covers, final_messages, notice
 from bot.slack.signs import Sign, Signs
+from bot.slack.steps import Describe, steps_message
 
 MARKED = 3
 """So many of a thread's latest messages may carry the reaction of a process that was killed."""
@@ -40,8 +31,11 @@ class SlackOutlet:
     signs: Signs
     verbosity: Callable[[str], Verbosity]
     describe: Describe
-    inherited: set[str] = field(default_factory=set)
-    """Threads that an earlier process left unfinished: its sign of life may still be there."""
+    unsettled: set[str] = field(default_factory=set)
+    """Threads whose earlier work, here or in a process before, may have ended too soon.
+
+    Steps may be missing from them, and a sign of life may still be there.
+    """
 
     async def open(self, thread: str) -> SlackView:
         sign = Sign(self.signs, thread)
@@ -55,7 +49,9 @@ class SlackView:
 
     def __init__(self, outlet: SlackOutlet, thread: str, posts: ThreadPosts, sign: Sign) -> None:
         self._thread, self._posts, self._sign = thread, posts, sign
-        self._inherited = outlet.inherited
+        self._left = thread in outlet.unsettled
+        self._unsettled = outlet.unsettled
+        self._unsettled.add(thread)
         self._pacer = outlet.outbound.pacer
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
@@ -74,7 +70,7 @@ class SlackView:
     def look(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
         if self._start < 0:
-            self._start = _last_turn(entries, self._posts.shown)
+            self._start = _unshown(entries, self._posts.shown, again=self._left)
         self._settled.clear()
         self._changed.set()
         if self._ticket is not None and _finals(self._missing()):
@@ -97,9 +93,26 @@ class SlackView:
         finally:
             waiter.cancel()
         await self._sign.end()
-        if self._thread in self._inherited:
-            self._inherited.remove(self._thread)
+        self._unsettled.discard(self._thread)
+        if self._left:
+            self._left = False
             await self._sign.clean(_asked(entries))
+
+    async def notice(self, text: str, at: str) -> None:
+        key, message = f"n{at}", notice(text)
+        while True:
+            if key in self._posts.refused:
+                message = as_text(message)[0]
+            post = Post((key,), message, covers=(at,), final=True)
+            look_up = self._posts.seconds_to_look_up()
+            if not self._stands(post):
+                await self._slot(urgent=True)
+                await self._posts.send(post)
+            elif look_up is None:
+                return
+            else:
+                await asyncio.sleep(look_up)
+                await self._posts.look_up(lambda shows: post if shows[0] == key else None)
 
     async def close(self) -> None:
         await self._sign.end()
@@ -185,8 +198,12 @@ class SlackView:
         return max(0.0, min(held, default=time.monotonic()) + HOLD_SECONDS - time.monotonic())
 
     async def _post_next(self) -> None:
+        await self._slot(urgent=bool(_finals(self._missing())))
+        await self._posts.send(self._next_post(self._ready(self._missing())))
+
+    async def _slot(self, *, urgent: bool) -> None:
         channel = self._posts.channel
-        self._ticket = self._pacer.enter(channel, urgent=bool(_finals(self._missing())))
+        self._ticket = self._pacer.enter(channel, urgent=urgent)
         try:
             await self._ticket.granted
         except asyncio.CancelledError:
@@ -194,7 +211,6 @@ class SlackView:
             raise
         finally:
             self._ticket = None
-        await self._posts.send(self._next_post(self._ready(self._missing())))
 
     def _next_post(self, ready: Sequence[Piece]) -> Post:
         """Steps before the answer where nobody else waits for a slot, else the answer first."""
@@ -242,11 +258,16 @@ def _asked(entries: Sequence[Entry]) -> list[str]:
     return found[:MARKED]
 
 
-def _last_turn(entries: Sequence[Entry], shown: set[str]) -> int:
-    """Where to begin after a restart: the turn whose ending was the last to be posted."""
+def _unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
+    """Where to begin: behind the last ending that was posted.
+
+    `again`, after work that ended too soon, means with the turn of that ending: an answer may be
+    posted before the steps that led to it.
+    """
     endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
     seqs = {_seq(key) for key in shown if key.startswith("f")}
     posted = [place for place, seq in enumerate(endings) if seq in seqs]
-    if not posted or posted[-1] == 0:
-        return 0
-    return endings[posted[-1] - 1] + 1
+    last = posted[-1] if posted else -1
+    if again:
+        last -= 1
+    return endings[last] + 1 if last >= 0 else 0

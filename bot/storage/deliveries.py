@@ -62,7 +62,7 @@ class Deliveries:
             "state": State.TRYING,
             "tried_at": delivery.tried_at,
         }
-        again = {"state": State.TRYING, "tried_at": delivery.tried_at}
+        again = {name: row[name] for name in ("pieces", "state", "tried_at")}
 
         def work(connection: Connection) -> None:
             statement = insert(deliveries).values(row)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from bot.storage.tables import inbox, overheard, threads
+from bot.storage.tables import deleted, inbox, overheard, threads
 from bot.storage.writer import Writer
 
 OVERHEARD_SECONDS = 120.0
 """How long a reply in a thread that is not the bot's (yet) is remembered."""
+DELETED_SECONDS = 600.0
+"""How long a deletion is remembered that came before its message: Slack's last attempt to deliver
+an event is six minutes after the first (docs.slack.dev, Events API, retries)."""
 
 
 class Kind(StrEnum):
@@ -68,21 +71,28 @@ class Item:
     def is_root(self) -> bool:
         return self.ts == self.root_ts
 
+    @property
+    def engages(self) -> bool:
+        """Whether it makes its thread the bot's: somebody certainly said it to the bot."""
+        direct = self.addressing in (Addressing.MENTION, Addressing.DIRECT)
+        return direct and self.kind is not Kind.DELETION
+
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """An item waiting to be taken."""
+    """An item waiting to be taken; `version` counts how often it was completed."""
 
     id: int
     item: Item
     received_at: float
+    version: int = 0
 
 
 class Inbox:
-    """Stores items and hands them to the thread's runner in Slack's order."""
+    """Stores items, without any secret, and hands them to the thread's runner in Slack's order."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, writer: Writer, redact: Callable[[str], str] = str) -> None:
+        self._writer, self._redact = writer, redact
 
     async def store(self, item: Item) -> bool:
         """Store the item if its thread is the bot's or it engages one; durable on return.
@@ -91,17 +101,18 @@ class Inbox:
         delivery of a waiting message which holds more completes it.
         """
         now = time.time()
-        return await self._writer.run(lambda connection: _store(connection, item, now))
+        files = tuple(map(self._redact, item.files))
+        safe = replace(item, text=self._redact(item.text), files=files)
+        return await self._writer.run(lambda connection: _store(connection, safe, now))
 
     async def waiting(self, thread: str) -> Sequence[StoredItem]:
         """The thread's items that nobody has taken, by Slack's `ts`."""
 
         def work(connection: Connection) -> list[StoredItem]:
-            query = select(inbox.c.id, inbox.c.body, inbox.c.received_at).where(
-                inbox.c.thread == thread, inbox.c.taken_seq.is_(None)
-            )
+            query = select(inbox).where(inbox.c.thread == thread, inbox.c.taken_seq.is_(None))
             return [
-                StoredItem(r.id, _load(r.body), r.received_at) for r in connection.execute(query)
+                StoredItem(r.id, _load(r.body), r.received_at, r.version)
+                for r in connection.execute(query)
             ]
 
         found = await self._writer.run(work)
@@ -120,10 +131,11 @@ class Inbox:
 
 
 def _store(connection: Connection, item: Item, now: float) -> bool:
-    engages = item.addressing in (Addressing.MENTION, Addressing.DIRECT)
     known = connection.scalar(select(threads.c.thread).where(threads.c.thread == item.thread))
-    if known is None and not (engages and item.kind is not Kind.DELETION):
-        _remember_overheard(connection, item, now)
+    if known is None and not item.engages:
+        _remember(connection, item, now)
+        return False
+    if item.kind is not Kind.DELETION and _was_deleted(connection, item, now):
         return False
     row = {
         "thread": item.thread,
@@ -148,12 +160,18 @@ def _store(connection: Connection, item: Item, now: float) -> bool:
             },
         )
     else:
-        connection.execute(update(threads).where(threads.c.thread == item.thread).values(busy=True))
+        change = {"busy": True} | (
+            {"root_addressed": True} if item.engages and item.is_root else {}
+        )
+        connection.execute(update(threads).where(threads.c.thread == item.thread).values(change))
     return True
 
 
 def _complete(connection: Connection, item: Item) -> bool:
-    """Slack sends one message as several events; what each holds counts until it is taken."""
+    """Slack sends one message as several events; what each holds counts until it is taken.
+
+    Who has read the item before cannot take it any more: its version has changed.
+    """
     row = connection.execute(
         select(inbox.c.id, inbox.c.body).where(inbox.c.key == item.key, inbox.c.taken_seq.is_(None))
     ).first()
@@ -163,7 +181,8 @@ def _complete(connection: Connection, item: Item) -> bool:
     after = _fuller(before, item)
     if after == before:
         return False
-    connection.execute(update(inbox).where(inbox.c.id == row.id).values(body=_dump(after)))
+    change = {"body": _dump(after), "version": inbox.c.version + 1}
+    connection.execute(update(inbox).where(inbox.c.id == row.id).values(change))
     return True
 
 
@@ -180,17 +199,23 @@ def _fuller(first: Item, second: Item) -> Item:
     )
 
 
-def _remember_overheard(connection: Connection, item: Item, now: float) -> None:
+def _remember(connection: Connection, item: Item, now: float) -> None:
+    """Of a message that is not for the bot: that it was there, or that it is gone."""
     connection.execute(delete(overheard).where(overheard.c.at < now - OVERHEARD_SECONDS))
-    if item.is_root or item.kind is not Kind.MESSAGE:
-        return
-    row = {
-        "channel": f"{item.team}:{item.channel}",
-        "thread_ts": item.root_ts,
-        "ts": item.ts,
-        "at": now,
-    }
-    connection.execute(insert(overheard).on_conflict_do_nothing(), row)
+    connection.execute(delete(deleted).where(deleted.c.at < now - DELETED_SECONDS))
+    row = {"channel": f"{item.team}:{item.channel}", "ts": item.ts, "at": now}
+    if item.kind is Kind.DELETION:
+        connection.execute(insert(deleted).on_conflict_do_nothing(), row)
+    elif item.kind is Kind.MESSAGE and not item.is_root:
+        row |= {"thread_ts": item.root_ts}
+        connection.execute(insert(overheard).on_conflict_do_nothing(), row)
+
+
+def _was_deleted(connection: Connection, item: Item, now: float) -> bool:
+    """Whether Slack sent the deletion of this message before the message."""
+    this = (deleted.c.channel == f"{item.team}:{item.channel}") & (deleted.c.ts == item.ts)
+    query = select(deleted.c.ts).where(this & (deleted.c.at >= now - DELETED_SECONDS))
+    return connection.execute(query).first() is not None
 
 
 def _dump(item: Item) -> str:

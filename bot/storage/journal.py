@@ -15,13 +15,16 @@ from sqlalchemy.dialects.sqlite import insert
 from bot import words
 from bot.agent.entries import Entry
 from bot.agent.records import dump, load, load_all
-from bot.errors import Fenced
+from bot.errors import Fenced, ItemChanged
+from bot.storage.inbox import StoredItem
 from bot.storage.tables import inbox, journal, threads
 from bot.storage.writer import Writer
 
 _INSERT = insert(journal).on_conflict_do_nothing()
 _TAKE = (
-    update(inbox).where(inbox.c.id == bindparam("item")).values(taken_seq=bindparam("seq"), body="")
+    update(inbox)
+    .where((inbox.c.id == bindparam("item")) & (inbox.c.version == bindparam("as_read")))
+    .values(taken_seq=bindparam("seq"), body="")
 )
 
 
@@ -63,17 +66,27 @@ class Journals:
         bodies, addressed = await self._writer.run(work)
         return StoredThread(thread, tuple(load_all(bodies)), addressed)
 
+    async def root_addressed(self, thread: str) -> bool:
+        """Whether the thread's first message was for the bot; also where no entry can be read."""
+
+        def work(connection: Connection) -> bool:
+            query = select(threads.c.root_addressed).where(threads.c.thread == thread)
+            return bool(connection.scalar(query))
+
+        return await self._writer.run(work)
+
     async def append(
         self,
         thread: str,
         expected_seq: int,
         entries: Sequence[Entry],
-        taken: Sequence[int] = (),
+        taken: Sequence[StoredItem] = (),
     ) -> tuple[Entry, ...]:
         """Write `entries` from position `expected_seq` on and mark inbox items taken: all or none.
 
         Durable on return. Returns the entries as they were written: without any secret. Raises
-        Fenced if that position is somebody else's.
+        Fenced if that position is somebody else's, and ItemChanged if an item was completed after
+        it was read.
         """
         token = f"{self.owner}-{next(self._appends)}"
         now = time.time()
@@ -82,14 +95,15 @@ class Journals:
             {"thread": thread, "seq": seq, "body": body, "token": token, "at": now}
             for seq, (_, body) in enumerate(written, expected_seq)
         ]
-        marks = [{"item": item, "seq": expected_seq} for item in taken]
+        marks = [{"item": i.id, "as_read": i.version, "seq": expected_seq} for i in taken]
 
         def work(connection: Connection) -> None:
             for seq, row in enumerate(rows, expected_seq):
                 if not connection.execute(_INSERT, row).rowcount:
                     _check_own(connection, thread, seq, token)
-            if marks:
-                connection.execute(_TAKE, marks)
+            for mark in marks:
+                if not connection.execute(_TAKE, mark).rowcount:
+                    raise ItemChanged(words.item_changed(thread))
 
         await self._writer.run(work)
         return tuple(entry for entry, _ in written)

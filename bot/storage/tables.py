@@ -39,6 +39,7 @@ inbox = Table(
     Column("body", Text, nullable=False, comment="JSON; emptied once taken"),
     Column("received_at", Float, nullable=False),
     Column("taken_seq", Integer, comment="the journal position that holds it; null: waiting"),
+    Column("version", Integer, nullable=False, server_default="0", comment="+1 when completed"),
     Index("inbox_waiting", "thread", "taken_seq"),
 )
 
@@ -75,6 +76,16 @@ capabilities = Table(
     Column("learned_at", Float, nullable=False),
     PrimaryKeyConstraint("address", "model", "fact"),
     comment="what an endpoint's model was found to take or refuse; forgotten after a week",
+)
+
+deleted = Table(
+    "deleted",
+    metadata,
+    Column("channel", String, nullable=False, comment="team:channel"),
+    Column("ts", String, nullable=False),
+    Column("at", Float, nullable=False),
+    PrimaryKeyConstraint("channel", "ts"),
+    comment="messages deleted before they came, if they come: no text, kept for ten minutes",
 )
 
 overheard = Table(

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -184,6 +184,40 @@ async def serve_rules(bolt: AsyncApp) -> asyncio.Queue[Payload]:
         await saved.put(values)
 
     return saved
+
+
+async def test_a_command_that_nobody_has_is_told_and_what_was_written_stays(
+    browser: Browser, slack: LocalSlack
+) -> None:
+    page = await browser.new_page()
+    await page.goto(f"{slack.page_url}&user=U0ALICE#/C0GENERAL")
+    box = page.locator("#channel .composer textarea")
+    await box.fill("/nonsense please")
+    await box.press("Enter")
+
+    await expect(page.locator(".toast")).to_contain_text("/nonsense is not a valid command.")
+    await expect(box).to_have_value("/nonsense please")
+
+    await box.fill(" /nonsense please")
+    await box.press("Enter")
+    await expect(page.locator("#channel article")).to_contain_text("/nonsense please")
+    assert [m["text"] for m in slack.messages("#general")] == ["/nonsense please"]
+    await page.close()
+
+
+async def test_home_is_published_also_where_the_address_was_changed_by_hand(
+    window: OpenWindow, slack: LocalSlack, bot: AsyncWebClient, bolt: AsyncApp
+) -> None:
+    @bolt.event("app_home_opened")
+    async def opened(event: dict[str, str]) -> None:
+        text = {"type": "plain_text", "text": f"Home of {event['user']}, tab {event['tab']}"}
+        blocks = [{"type": "section", "text": text}]
+        await bot.views_publish(user_id=event["user"], view={"type": "home", "blocks": blocks})
+
+    page = await window("U0ALICE")
+    await page.evaluate("location.hash = '#/app/home'")
+
+    await expect(page.locator("#channel")).to_contain_text("Home of U0ALICE, tab home")
 
 
 async def test_home_opens_a_modal_whose_errors_show_until_it_is_right(

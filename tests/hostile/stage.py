@@ -19,6 +19,7 @@ from bot.local_slack.server import LocalSlack
 from tests.doubles.model_endpoint import ModelEndpoint, Refuse, Reply, Request, Say
 from tests.hostile.attack import HIT, RAN, Case, judged
 from tests.hostile.house import House, open_house, program
+from tools.sandbox.landlock_kernel import NEEDED_ABI, landlock_abi
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """
@@ -116,9 +117,15 @@ def command(case: Case) -> str:
     return f"mkdir -p '{case.id}' && cd '{case.id}' || exit 9\n{case.script}\necho ran-$((6*7))"
 
 
-def runnable(case: Case) -> bool:
-    """Whether this host has what the case needs."""
-    return (not case.needs or program(case.needs)) and case.only in ("", os.uname().machine)
+def lacking(case: Case, mode: str = "") -> str:
+    """What this host lacks for a case in a mode of the sandbox; empty if nothing."""
+    if case.needs and not program(case.needs):
+        return f"{case.needs} is not installed"
+    if case.only not in ("", os.uname().machine):
+        return f"this machine is no {case.only}"
+    if mode == "landlock" and landlock_abi() < NEEDED_ABI:
+        return "this host's kernel has no Landlock that is new enough"
+    return ""
 
 
 @asynccontextmanager
@@ -200,7 +207,7 @@ async def _stop(bot: subprocess.Popen[bytes]) -> None:
 async def perform(mode: str, cases: Sequence[Case]) -> dict[str, Result]:
     """Every case that this host can run, under one confinement."""
     async with open_stage(mode) as stage:
-        return await stage.play([case for case in cases if runnable(case)])
+        return await stage.play([case for case in cases if not lacking(case)])
 
 
 def alone(house: House, case: Case) -> str:

@@ -8,6 +8,7 @@ tests.hostile.as_user` runs the same as an ordinary user.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from tests.hostile.attack import Case
 from tests.hostile.house import open_house
 from tests.hostile.runs import Runs
-from tests.hostile.stage import alone, open_stage, runnable
+from tests.hostile.stage import alone, lacking, open_stage
 from tests.hostile.suite import (
     AGAINST_THE_BOT,
     BY_SLACK,
@@ -43,8 +44,8 @@ def named(case: Case) -> str:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", BY_SLACK, ids=named)
 def test_an_attempt_ends_as_expected(runs: Runs, mode: str, case: Case) -> None:
-    if not runnable(case):
-        pytest.skip(f"this host has no {case.needs or case.only}")
+    if why := lacking(case, mode):
+        pytest.skip(why)
     found = runs.of(mode)[case.id]
 
     assert found.result == expected(case, mode), f"{case.attempt}:\n{found.text}"
@@ -52,8 +53,8 @@ def test_an_attempt_ends_as_expected(runs: Runs, mode: str, case: Case) -> None:
 
 @pytest.mark.parametrize("case", QUICK, ids=named)
 def test_an_attempt_ends_as_expected_where_proc_is_the_hosts(runs: Runs, case: Case) -> None:
-    if not runnable(case):
-        pytest.skip(f"this host has no {case.needs or case.only}")
+    if why := lacking(case):
+        pytest.skip(why)
     found = runs.of(HOST_PROC)[case.id]
 
     assert found.result == expected(case, HOST_PROC), f"{case.attempt}:\n{found.text}"
@@ -74,8 +75,9 @@ def test_every_attempt_has_an_id_of_its_own() -> None:
 
 def test_the_table_of_the_document_is_what_was_found(runs: Runs) -> None:
     """`python -m tests.hostile.runs` writes it."""
-    if not all(map(runnable, BY_SLACK)):
-        pytest.skip("this host cannot run every case")
+    for mode, case in itertools.product(MODES, BY_SLACK):
+        if why := lacking(case, mode):
+            pytest.skip(why)
     document = DOCUMENT.read_text("utf-8")
 
     assert document == written(document, runs.table())
@@ -84,10 +86,10 @@ def test_the_table_of_the_document_is_what_was_found(runs: Runs) -> None:
 @pytest.mark.parametrize("case", [case for case in BY_SLACK if case.alone], ids=named)
 def test_without_a_sandbox_the_attempt_succeeds(case: Case) -> None:
     """An attempt that could not succeed anyway would prove nothing."""
-    if not runnable(case):
-        pytest.skip(f"this host has no {case.needs or case.only}")
+    if why := lacking(case):
+        pytest.skip(why)
     if case.works and os.geteuid() == 0:
-        pytest.skip("what works has to work inside")
+        pytest.skip("needs an ordinary user: what works has to work inside")
     with open_house() as house:
         house.marks["BOTPID"] = house.marks["TESTPID"]
 

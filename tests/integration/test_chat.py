@@ -16,15 +16,22 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.entries import Answered, ModelReply, Observation, User, load
+from bot.agent.entries import Answered, ModelReply, Observation, User
+from bot.agent.records import load
 from bot.terminal import Lines
 from tests.doubles.desk import open_desk
 from tests.doubles.model_endpoint import ModelEndpoint, Refuse, Say
+from tests.doubles.shell import open_place
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-chat-secret-key-1"
 CALCULATE = ("calculate", '{"expression": "6 * 7"}')
 SECONDS = 30
+
+
+def hear_ctrl_c() -> None:
+    """In the child: whatever started the tests in the background made it deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @dataclass
@@ -53,6 +60,7 @@ class Place:
             stdin=stdin,
             stdout=PIPE,
             stderr=PIPE,
+            preexec_fn=hear_ctrl_c,
         )
         try:
             yield process
@@ -79,10 +87,11 @@ class Place:
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Place]:
+async def place() -> AsyncIterator[Place]:
     model = ModelEndpoint()
     await model.start()
-    yield Place(tmp_path, model)
+    with open_place() as home:
+        yield Place(home, model)
     await model.stop()
 
 
@@ -95,7 +104,7 @@ async def test_a_thought_a_tool_its_observation_and_the_answer_are_printed(place
     assert len(place.model.requests) == 2
     greeting, thought, call, observation, *answer = [line for line in out.splitlines() if line]
     assert "Ctrl-D ends" in greeting
-    assert thought == "  I multiply."
+    assert thought == "I multiply.", "as it arrived, before it could be known for a thought"
     assert call == "  Calculate 6 * 7"
     assert observation == "  → 42"
     assert answer == ["It is **42**."]
@@ -169,9 +178,9 @@ async def test_a_long_observation_says_how_much_is_not_shown(place: Place) -> No
 async def test_a_model_that_refuses_is_a_sentence_and_the_chat_goes_on(place: Place) -> None:
     place.model.play([Refuse(401, {"error": {"message": "no"}}), Say("Now it works.")])
 
-    code, out, _ = await place.chat("one\ntwo\n")
+    code, out, err = await place.chat("one\ntwo\n")
 
-    assert code == 0
+    assert (code, err) == (0, ""), "what the conversation says is not logged into it once more"
     assert "refused the key. Put a valid OPENAI_API_KEY into .env" in out
     assert "Now it works." in out
 

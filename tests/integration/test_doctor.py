@@ -22,18 +22,20 @@ from bot.errors import ConfigError
 from bot.local_slack.faults import Effect, FaultRule
 from tests.doubles.desk import Desk, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
+from tests.doubles.shell import open_place
 
 ROOT = Path(__file__).parents[2]
 SUBJECTS = [
-    "settings", "database", "workspace", "tools", "model", "slack token", "slack agent features",
-    "socket mode",
+    "settings", "database", "workspace", "tools", "shell", "model", "model format", "slack token",
+    "slack agent features", "socket mode",
 ]  # fmt: skip
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with open_desk(tmp_path, lambda _: Say("ok")) as opened:
-        yield opened
+async def desk() -> AsyncIterator[Desk]:
+    with open_place() as place:
+        async with open_desk(place, lambda _: Say("ok")) as opened:
+            yield opened
 
 
 async def findings(desk: Desk, wait: int = 0, **environ: str) -> Sequence[Finding]:
@@ -66,7 +68,7 @@ async def test_where_everything_is_right_each_check_says_so_and_it_exits_with_0(
 
     assert (code, err) == (0, "")
     assert [line.partition(":")[0] for line in lines] == [f"ok    {name}" for name in SUBJECTS]
-    assert "the bot is @treadle in Treadle demo" in lines[5]
+    assert "the bot is @treadle in Treadle demo" in lines[7]
 
 
 async def test_one_thing_wrong_is_told_beside_what_is_right_and_it_exits_with_1(
@@ -103,6 +105,8 @@ class Fault:
     said: str
     spoil: Callable[[Desk], object] = lambda _: None
     environ: tuple[tuple[str, str], ...] = ()
+    also: tuple[str, ...] = ()
+    """The subjects that cannot be right either."""
 
 
 def unscoped(desk: Desk) -> None:
@@ -115,6 +119,7 @@ FAULTS = [
         "slack token",
         "Slack refused SLACK_BOT_TOKEN (invalid_auth). Copy the Bot User OAuth Token anew",
         environ=(("SLACK_BOT_TOKEN", "xoxb-1234567890-nobody"),),
+        also=("slack agent features",),
     ),
     Fault(
         "a person's token where the bot's belongs",
@@ -185,12 +190,14 @@ FAULTS = [
         "workspace",
         "/proc/nowhere cannot be used: No such file or directory. Set TREADLE_WORKSPACE",
         environ=(("TREADLE_WORKSPACE", "/proc/nowhere"),),
+        also=("shell",),
     ),
     Fault(
         "a home that cannot be made",
         "database",
         "cannot write to its home /proc/nowhere",
         environ=(("TREADLE_HOME", "/proc/nowhere"),),
+        also=("model format",),
     ),
     Fault(
         "a model that nobody serves",
@@ -202,7 +209,13 @@ FAULTS = [
         "a model that the endpoint does not know",
         "model",
         "does not know the model 'scripted'. Set OPENAI_MODEL",
-        spoil=lambda desk: desk.model.play([Refuse(404, {"error": {"message": "no such"}})]),
+        spoil=lambda desk: desk.model.play([Refuse(404, {"error": {"message": "no such model"}})]),
+    ),
+    Fault(
+        "an address without /v1",
+        "model",
+        "Check OPENAI_BASE_URL (it usually ends in /v1), then OPENAI_MODEL",
+        spoil=lambda desk: desk.model.play([Refuse(404, {"detail": "Not Found"})]),
     ),
     Fault(
         "an account without credit",
@@ -229,8 +242,7 @@ async def test_what_is_wrong_is_found_by_its_check_with_a_sentence(
     assert not finding.ok
     assert fault.said in finding.text
     others = [one.subject for one in found if not one.ok and one.subject != fault.subject]
-    alone = "SLACK_BOT_TOKEN" not in dict(fault.environ)
-    assert others == ([] if alone or len(found) == 1 else ["slack agent features"])
+    assert others == list(fault.also)
 
 
 async def test_a_database_in_use_is_right_while_treadle_runs(desk: Desk) -> None:
@@ -250,6 +262,31 @@ async def test_without_a_key_the_rehearsal_model_is_named(desk: Desk) -> None:
 
     assert [one.subject for one in found if not one.ok] == ["settings"], "the key is a setting"
     assert "OPENAI_API_KEY" in found[0].text
+
+
+def said(found: Sequence[Finding], subject: str) -> str:
+    return next(one.text for one in found if one.subject == subject)
+
+
+async def test_a_file_that_is_not_there_is_not_called_right(desk: Desk) -> None:
+    assert said(await findings(desk), "settings") == (
+        "there is no treadle.toml, so its defaults hold; the variables are right."
+    )
+
+    desk.config("")
+    assert said(await findings(desk), "settings") == "treadle.toml and the variables are right."
+
+
+async def test_the_tools_that_are_on_and_off_are_named(desk: Desk) -> None:
+    text = said(await findings(desk), "tools")
+    assert text.startswith("read_file, write_file, ")
+    assert "off" not in text
+
+    desk.config('[tools]\nenabled = ["read_file", "calculate"]')
+    text = said(await findings(desk), "tools")
+    assert text.startswith("read_file, calculate can be used; not named in [tools] enabled, so off")
+    assert "off: write_file, edit_file, " in text
+    assert text.endswith("not in this release: share_file.")
 
 
 async def test_a_clock_that_is_wrong_is_told_with_the_seconds(desk: Desk) -> None:

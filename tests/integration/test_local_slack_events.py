@@ -35,7 +35,8 @@ class Bot:
 
 @pytest.fixture
 async def slack() -> AsyncIterator[LocalSlack]:
-    async with LocalSlack(Options(retry_scale=0.01)) as running:
+    commands = frozenset({"/treadle", "/form", "/twice", "/late"})
+    async with LocalSlack(Options(retry_scale=0.01, commands=commands)) as running:
         yield running
 
 
@@ -277,6 +278,14 @@ async def test_a_slash_command_is_answered_with_the_ack(slack: LocalSlack, bot: 
     alice = slack.person("alice")
     assert await alice.slash("#ops", "/treadle", "policy") == {"text": "U0ALICE in ops: policy"}
     assert [e["text"] for e in alice.ephemeral()] == ["U0ALICE in ops: policy"]
+
+
+async def test_a_command_that_the_app_has_not_is_refused_and_the_app_hears_nothing(
+    slack: LocalSlack, bot: Bot
+) -> None:
+    with pytest.raises(PersonError, match="/nonsense is not a valid command"):
+        await slack.person("alice").slash("#ops", "/nonsense", "x")
+    assert bot.bodies == []
 
 
 async def test_a_modal_is_opened_refused_replaced_and_closed(slack: LocalSlack, bot: Bot) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.local_slack import LocalSlack, Options
@@ -58,6 +59,52 @@ async def test_changes_are_saved_while_running_as_a_whole_and_only_for_the_owner
         assert "saved soon" in path.read_text()
         assert path.stat().st_mode & 0o777 == 0o600
         assert slack.options.bot_token not in path.read_text()
+
+
+async def test_what_the_app_was_answered_stands_in_the_file_already(tmp_path: Path) -> None:
+    """Else an answer posted just before a `kill -9` would be lost: nobody posts it again."""
+    path = tmp_path / "slack.json"
+    async with LocalSlack(Options(state_file=path)) as slack:
+        bot = AsyncWebClient(token=slack.options.bot_token, base_url=slack.api_url)
+        for number in range(5):
+            done = await bot.chat_postMessage(channel="C0OPS", text=f"answer {number}")
+            assert str(done["ts"]) in path.read_text()
+        ts = [str(message["ts"]) for message in slack.messages("#ops")[-5:]]
+        await asyncio.gather(
+            *(bot.chat_update(channel="C0OPS", ts=one, text=f"changed {one}") for one in ts)
+        )
+        assert all(f"changed {one}" in path.read_text() for one in ts)
+
+
+async def test_what_a_person_has_sent_stands_in_the_file_before_the_page_or_the_app_is_told(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "slack.json"
+    told: list[str] = []
+
+    async def receive(request: web.Request) -> web.Response:
+        event = (await request.json())["event"]
+        told.append(event["text"] if event["text"] in path.read_text() else "not yet saved")
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/", receive)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    try:
+        async with LocalSlack(Options(state_file=path, request_url=url)) as slack:
+            headers = {"X-Page-Token": slack.options.page_token}
+            async with aiohttp.ClientSession(headers=headers) as http:
+                body = {"user": "U0ALICE", "channel": "C0OPS", "text": "from the page"}
+                answer = await http.post(slack.base_url + "/control/post", json=body)
+                assert (await answer.json())["ok"] is True
+                assert "from the page" in path.read_text()
+            await slack.until_delivered()
+    finally:
+        await runner.cleanup()
+    assert told == ["from the page"]
 
 
 @pytest.mark.parametrize("content", ["{", '{"version": 99}', "[]", '{"version": 1}'])

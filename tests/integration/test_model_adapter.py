@@ -18,12 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot import words
-from bot.agent.entries import ModelReply, Usage, User, dump, load
-from bot.chunks import Collected
+from bot.agent.entries import ModelReply, Usage, User
+from bot.agent.prompt import Facts, system_prompt
+from bot.agent.records import dump, load
 from bot.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
-from bot.model import CUT_STREAM_TRIES, ChatModel, Endpoint, _translate
+from bot.model import ChatModel, Endpoint
+from bot.model.chat import CUT_STREAM_TRIES
+from bot.model.collected import Collected
+from bot.model.failures import translated
 from tests.doubles.model_endpoint import ModelEndpoint, Raw, Refuse, Reply, Request, Say
+from tests.doubles.specs import SPECS
 
+FACTS = Facts("a test")
 ASK = [User("what is 6 * 7?", "U1", "Ann", "1700000000.1")]
 SOON = {"retry-after-ms": "1"}
 
@@ -39,7 +45,7 @@ class Line:
         """The model's reply; the endpoint gives its replies in turn and the last one for ever."""
         left = list(replies)
         self.end.play(lambda _: left.pop(0) if len(left) > 1 else left[0])
-        return await self.model.reply("Be brief.", ASK, ())
+        return await self.model.reply(FACTS, ASK, ())
 
     async def error(self, *replies: Reply) -> ModelError:
         with pytest.raises(ModelError) as caught:
@@ -144,7 +150,7 @@ async def test_the_request_holds_what_chat_completions_want(line: Line) -> None:
     assert request == {
         "model": "scripted",
         "messages": [
-            {"role": "system", "content": "Be brief."},
+            {"role": "system", "content": system_prompt(FACTS)},
             {"role": "user", "content": "Ann (U1), 2023-11-14 22:13 UTC:\nwhat is 6 * 7?"},
         ],
         "stream": True,
@@ -153,16 +159,13 @@ async def test_the_request_holds_what_chat_completions_want(line: Line) -> None:
 
 
 async def test_tools_are_offered_only_if_there_are_any(line: Line) -> None:
-    @dataclass(frozen=True)
-    class Spec:
-        name: str = "calculate"
-        description: str = "Do arithmetic."
-        parameters: Any = None
+    line.end.play(lambda _: Say("42"))
+    await line.model.reply(FACTS, ASK, ())
+    await line.model.reply(FACTS, ASK, SPECS[:1])
 
-    line.end.play([Say("42")])
-    await line.model.reply("s", ASK, [Spec(parameters={"type": "object"})])
-
-    (tool,) = line.end.requests[0]["tools"]
+    without, offered = line.end.requests
+    assert "tools" not in without
+    (tool,) = offered["tools"]
     assert tool["function"]["name"] == "calculate"
 
 
@@ -223,42 +226,50 @@ async def test_half_characters_are_joined_or_replaced(line: Line) -> None:
     assert reply.answer == "a 🙂 b\ufffd"
 
 
+KEYS = (
+    *("choices", "delta", "content", "tool_calls", "function", "name", "arguments", "index", "id"),
+    *("usage", "prompt_tokens", "completion_tokens_details", "reasoning_tokens"),
+    *("reasoning", "refusal", "text"),
+)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "choices",
-                    "delta",
-                    "content",
-                    "tool_calls",
-                    "function",
-                    "name",
-                    "index",
-                    "id",
-                    "usage",
-                ]
-            ),
-            inner,
-            max_size=4,
-        )
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
     ),
     max_leaves=12,
 )
 
 
 @given(st.lists(json_values, max_size=4))
-def test_chunks_of_any_shape_are_a_reply_or_a_sentence(chunks: list[object]) -> None:
+def test_chunks_of_any_shape_are_a_reply_that_can_be_stored_or_a_sentence(
+    chunks: list[object],
+) -> None:
     collected = Collected()
     for chunk in [*chunks, delta("stop")]:
         collected.add(chunk)
     try:
-        reply = collected.reply("m", 0.0)
+        whole = collected.whole()
     except ModelError:
         return
-    assert reply.calls or reply.answer
+    assert whole.calls or whole.text or whole.reasoning
+    reply = ModelReply(
+        "m",
+        calls=whole.calls,
+        answer=whole.text,
+        reasoning=whole.reasoning,
+        reasoning_field=whole.reasoning_field,
+        usage=whole.usage,
+    )
+    assert load(dump(reply).encode().decode()) == reply
+
+
+def test_counts_that_are_no_numbers_are_not_stored_as_such() -> None:
+    collected = Collected()
+    collected.add({"usage": {"prompt_tokens": True, "completion_tokens": 1.5}})
+    collected.add(delta("stop", content="42"))
+
+    reply = ModelReply("m", answer="42", usage=collected.whole().usage)
+
     assert load(dump(reply)) == reply
 
 
@@ -277,7 +288,8 @@ LONG = "This model's maximum context length is 8192 tokens. However, you request
 REFUSALS: list[tuple[str, Refuse, type[ModelError], str]] = [
     ("401", Refuse(401, body("bad key")), ModelRefused, "refused the key"),
     ("403", Refuse(403, body("forbidden")), ModelRefused, "refused the key"),
-    ("404", Refuse(404, body("none")), ModelRefused, "does not know the model 'scripted'"),
+    ("404", Refuse(404, body("no such model")), ModelRefused, "does not know the model 'scripted'"),
+    ("a place without an API", Refuse(404), ModelRefused, "Check OPENAI_BASE_URL (it usually"),
     ("400", Refuse(400, body("tools?")), ModelRefused, "refused the request (HTTP 400): tools?"),
     ("422", Refuse(422, body("role")), ModelRefused, "refused the request (HTTP 422): role"),
     ("too long", Refuse(400, body("x", "context_length_exceeded")), ContextTooLong, "longer than"),
@@ -338,7 +350,7 @@ async def test_retry_after_is_honoured(line: Line) -> None:
         return Say("42") if len(asked) > 1 else Refuse(429, body("wait"), {"Retry-After": "1.2"})
 
     line.end.play(script)
-    reply = await line.model.reply("s", ASK, ())
+    reply = await line.model.reply(FACTS, ASK, ())
 
     assert reply.answer == "42"
     assert 1.2 <= asked[1] - asked[0] < 2.5
@@ -348,7 +360,7 @@ async def test_nobody_listening_is_a_sentence_with_the_address() -> None:
     model = ChatModel(Endpoint("m", "k", "http://127.0.0.1:9/v1", retries=0))
 
     with pytest.raises(ModelUnavailable) as caught:
-        await model.reply("s", ASK, ())
+        await model.reply(FACTS, ASK, ())
     await model.close()
 
     assert str(caught.value) == words.model_unreachable("http://127.0.0.1:9/v1")
@@ -460,21 +472,21 @@ async def test_a_body_that_is_no_reply_is_a_sentence(line: Line, reply: Reply, s
 
 async def test_a_cancelled_reply_ends_at_once_and_leaves_nothing_open(line: Line) -> None:
     line.end.play([Say("late", gate=asyncio.Event()), Say("42")])
-    asking = asyncio.create_task(line.model.reply("s", ASK, ()))
+    asking = asyncio.create_task(line.model.reply(FACTS, ASK, ()))
     await line.end.asked()
 
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
 
-    assert (await line.model.reply("s", ASK, ())).answer == "42"
+    assert (await line.model.reply(FACTS, ASK, ())).answer == "42"
 
 
 async def test_whoever_asks_while_the_client_is_being_made_shares_it(line: Line) -> None:
     line.end.play(lambda _: Say("42"))
 
     replies = await asyncio.gather(
-        line.model.warm(), *(line.model.reply("s", ASK, ()) for _ in range(5)), line.model.warm()
+        line.model.warm(), *(line.model.reply(FACTS, ASK, ()) for _ in range(5)), line.model.warm()
     )
 
     assert [r.answer for r in replies if isinstance(r, ModelReply)] == ["42"] * 5
@@ -518,7 +530,7 @@ def made(kind: type[Exception]) -> Exception:
 
 @pytest.mark.parametrize("kind", sorted(set(tree(openai.OpenAIError)), key=str))
 def test_every_error_of_the_library_becomes_one_of_ours(kind: type[Exception]) -> None:
-    ours = _translate(made(kind), Endpoint("m"))
+    ours = translated(made(kind), Endpoint("m"))
 
     assert isinstance(ours, ModelError)
     assert str(ours).endswith(".") or str(ours).endswith(": no")
@@ -536,7 +548,7 @@ def test_the_tree_that_was_walked_is_the_whole_library() -> None:
 def test_a_bug_stays_what_it_is() -> None:
     bug = KeyError("ours")
 
-    assert _translate(bug, Endpoint("m")) is bug
+    assert translated(bug, Endpoint("m")) is bug
 
 
 def test_the_key_shows_in_no_repr() -> None:

@@ -8,16 +8,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bot.agent.dialects.base import NO_END, ONLY_REASONING
 from bot.agent.entries import Entry, ModelReply, Observation, User
 from bot.agent.prompt import Facts
 from bot.agent.shown import Answer, Piece, Thought
-from bot.errors import ModelError, ModelRefused, ModelUnavailable
+from bot.errors import ModelRefused, ModelUnavailable
 from bot.model import ChatModel, Endpoint, Remembered
-from bot.model.collected import Collected
 from tests.doubles.model_endpoint import ModelEndpoint, Raw, Refuse, Reply, Request, Say
 from tests.doubles.specs import SPECS
 
@@ -306,22 +303,6 @@ async def test_arguments_may_come_as_an_object_empty_or_null(
     assert calls_of(reply) == [("calculate", read)]
 
 
-async def test_calls_may_come_without_ids() -> None:
-    two = [function("{}", index=at, id=None) for at in range(2)]
-
-    reply = await one([stream(*two)])
-
-    ids = [call.id for call in reply.calls]
-    assert len(set(ids)) == 2
-    assert all(ids)
-
-
-async def test_calls_may_come_with_the_same_id() -> None:
-    reply = await one([stream(*[function("{}", index=at, id="c1") for at in range(2)])])
-
-    assert len({call.id for call in reply.calls}) == 2
-
-
 def part(**function: object) -> dict[str, Any]:
     return {"tool_calls": [{"function": function}]}
 
@@ -350,13 +331,6 @@ async def test_a_name_may_be_repeated_in_each_chunk() -> None:
     parts = [function('{"expression":', index=0, id="c1"), function(' "2"}', index=0, id="c1")]
 
     assert calls_of(await one([stream(*parts)])) == [("calculate", {"expression": "2"})]
-
-
-async def test_several_native_calls_in_one_reply_are_all_there_in_order() -> None:
-    reply = await one([Say("I do both.", calls=(STEP, ("list_dir", "{}")))])
-
-    assert [call.name for call in reply.calls] == ["calculate", "list_dir"]
-    assert reply.thought == "I do both."
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
@@ -516,34 +490,3 @@ async def test_arguments_that_are_no_json_go_back_as_json() -> None:
     assert reply.calls[0].arguments == "{oops"
     (call,) = endpoint.requests[1]["messages"][2]["tool_calls"]
     assert json.loads(call["function"]["arguments"]) == {"unreadable": "{oops"}
-
-
-KEYS = (
-    *("choices", "delta", "content", "tool_calls", "function", "name", "arguments"),
-    *("index", "id", "usage", "reasoning", "text"),
-)
-CHUNKS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(KEYS),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(st.lists(CHUNKS, max_size=4))
-def test_chunks_of_any_shape_are_a_reply_or_a_sentence(chunks: list[object]) -> None:
-    collected = Collected()
-    for chunk in [*chunks, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]:
-        collected.add(chunk)
-    try:
-        whole = collected.whole()
-    except ModelError:
-        return
-    assert whole.calls or whole.text or whole.reasoning
-    json.dumps([whole.text, whole.reasoning], ensure_ascii=False).encode()

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bot.agent.dialects import native
+from bot.agent.dialects.native import Native
 from bot.agent.entries import (
     Answered,
     Decided,
@@ -22,6 +22,7 @@ from bot.agent.entries import (
     ToolStarted,
     User,
 )
+from bot.agent.shown import Piece
 from bot.config import Need, load_settings
 from bot.parts import Core, open_core
 from bot.policy import Verdict
@@ -47,6 +48,7 @@ class Wall:
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     """Set at the look with the wanted number."""
     settled: list[Sequence[Entry]] = field(default_factory=list)
+    notices: list[tuple[str, str]] = field(default_factory=list)
     looks: int = 0
 
     async def open(self, thread: str) -> Wall:
@@ -59,8 +61,13 @@ class Wall:
         if self.looks == self.wanted:
             self.reached.set()
 
+    def live(self, piece: Piece | None) -> None: ...
+
     async def settle(self, entries: Sequence[Entry]) -> None:
         self.settled.append(list(entries))
+
+    async def notice(self, text: str, at: str) -> None:
+        self.notices.append((text, at))
 
     async def close(self) -> None: ...
 
@@ -102,7 +109,16 @@ async def test_a_message_and_its_turn_are_written_down_and_the_thread_is_done(
         unfinished = list(await core.journals.unfinished())
 
     assert [type(e).__name__ for e in entries] == [
-        *("User", "ModelReply", "Decided", "ToolStarted", "Observation", "ModelReply", "Answered")
+        *(
+            "User",
+            "FilesSeen",
+            "ModelReply",
+            "Decided",
+            "ToolStarted",
+            "Observation",
+            "ModelReply",
+            "Answered",
+        )
     ]
     assert "**42**" in answers(entries)[0]
     assert unfinished == []
@@ -122,7 +138,7 @@ async def test_a_message_that_came_before_the_crash_waits_for_the_open_calls(
             Decided("c1", Verdict.ALLOW),
             ToolStarted("c1"),
         ]
-        await core.journals.append(THREAD, 0, left, [stored.id])
+        await core.journals.append(THREAD, 0, left, [stored])
         await core.inbox.store(message(2, "7 * 8"))
 
     entries = await finished(tmp_path)
@@ -133,7 +149,7 @@ async def test_a_message_that_came_before_the_crash_waits_for_the_open_calls(
     assert after[1].is_error
     assert "may or may not have happened" in after[1].text
     assert entries[-1] == Answered(("9000000001.0", "9000000002.0"))
-    roles = [message["role"] for message in native.messages("s", entries)]
+    roles = [message["role"] for message in Native().messages("s", entries)]
     assert roles[:5] == ["system", "user", "assistant", "tool", "user"]
 
 
@@ -171,7 +187,7 @@ async def test_a_process_that_is_stopped_after_any_step_leaves_a_turn_that_is_fi
     assert "eggs" in wanted
 
 
-async def test_a_journal_that_cannot_be_read_is_said_once_and_not_tried_for_ever(
+async def test_a_journal_that_cannot_be_read_is_said_to_each_message_and_not_tried_for_ever(
     tmp_path: Path,
 ) -> None:
     async with process(tmp_path, Wall()) as (core, runs):
@@ -185,10 +201,11 @@ async def test_a_journal_that_cannot_be_read_is_said_once_and_not_tried_for_ever
         await core.storing(runs)(message(2, "7 * 8"))
         await asyncio.wait_for(runs.idle(), 20)
 
-    ((failure,),) = wall.settled
-    assert isinstance(failure, Failed)
-    assert "(Telepathy, version 9)" in failure.text
-    assert "Run the release that wrote it, or start a new thread." in failure.text
+    assert wall.settled == []
+    ((text, at),) = wall.notices
+    assert at == message(2, "").ts
+    assert "(Telepathy, version 9)" in text
+    assert "Run the release that wrote it, or start a new thread." in text
 
 
 async def test_many_threads_run_at_once_each_in_its_own_order(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ from tools.sandbox.landlock import SCRATCH, Landlock
 from tools.sandbox.landlock_kernel import NEEDED_ABI, landlock_abi
 from tools.sandbox.probe import owner_of
 
-pytestmark = pytest.mark.skipif(landlock_abi() < NEEDED_ABI, reason="an older kernel")
+pytestmark = pytest.mark.skipif(
+    landlock_abi() < NEEDED_ABI, reason="this host's kernel has no Landlock"
+)
 
 SETTINGS = SandboxSettings(mode="landlock")
 

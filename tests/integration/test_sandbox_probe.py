@@ -127,7 +127,7 @@ async def test_a_directory_to_show_that_is_not_there_is_named(place: Path) -> No
     assert f"{place}/nothing is not there" in text
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user always reaches its own files")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: an ordinary user reaches its own files")
 async def test_as_root_a_workspace_that_the_user_cannot_reach_names_the_directory() -> None:
     with open_place() as place:
         closed = place / "closed"

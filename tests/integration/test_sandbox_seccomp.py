@@ -17,7 +17,7 @@ from tools.sandbox.seccomp import MACHINES, Sockets, filter_program
 from tools.sandbox.syscalls import ATTACKED, KEYS, MACHINE, MOUNTS, NODES, OTHERS
 
 HERE = os.uname().machine
-pytestmark = pytest.mark.skipif(HERE not in MACHINES, reason="no table for this machine")
+pytestmark = pytest.mark.skipif(HERE not in MACHINES, reason="this machine is no x86_64 or aarch64")
 
 CALLER = """
 import ctypes, json, os, sys
@@ -83,7 +83,7 @@ X86_CALLS: list[Call] = [
 ]
 
 
-@pytest.mark.skipif(HERE != "x86_64", reason="the numbers are those of x86_64")
+@pytest.mark.skipif(HERE != "x86_64", reason="this machine is no x86_64")
 async def test_the_kernel_and_the_interpreter_agree(place: Path) -> None:
     """The program that the tests interpret is the one that the kernel runs."""
     program = filter_program("x86_64", Sockets.UNIX)
@@ -101,7 +101,7 @@ async def test_the_kernel_and_the_interpreter_agree(place: Path) -> None:
     }
 
 
-@pytest.mark.skipif(HERE != "x86_64", reason="only x86_64 kernels have a second architecture")
+@pytest.mark.skipif(HERE != "x86_64", reason="this machine is no x86_64")
 async def test_a_32_bit_call_ends_the_process(place: Path) -> None:
     """`int 0x80` from 64-bit code enters the kernel as an i386 call: getpid."""
     code = (

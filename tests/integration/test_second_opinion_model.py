@@ -180,7 +180,7 @@ async def test_a_text_dialect_in_chunks_of_three_characters(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (("--chaos-malformed", "1"), "The model's reply broke off several times."),
+        (("--chaos-malformed", "1"), "sent application/json where a streamed reply belongs."),
         (("--chaos-disconnect", "1"), "I could not reach the model at"),
     ],
     ids=["malformed", "disconnect"],

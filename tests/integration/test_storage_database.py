@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -11,22 +12,28 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
+from bot.agent.entries import Answered
 from bot.errors import DatabaseBusy, StorageError
 from bot.storage.database import HEAD, open_database
+from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.journal import Journals
 from bot.storage.migrations.run import alembic_config
 from bot.storage.tables import metadata
 from bot.storage.writer import Writer
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
+ITEM = Item(Kind.MESSAGE, "T1", "C1", "100.1", "100.1", "U1", addressing=Addressing.MENTION)
 
 
 @pytest.fixture
@@ -56,6 +63,35 @@ def test_the_migrations_make_exactly_the_tables_of_the_code(path: Path) -> None:
 
 def test_the_newest_revision_is_the_one_that_the_code_names() -> None:
     assert ScriptDirectory.from_config(alembic_config()).get_current_head() == HEAD
+
+
+async def test_what_waits_in_a_database_of_an_older_revision_is_still_taken(path: Path) -> None:
+    path.parent.mkdir()
+    engine = create_engine(f"sqlite:///{path}")
+    config = alembic_config()
+    body = json.dumps({**asdict(ITEM), "text": "from before"})
+    row = {"thread": ITEM.thread, "kind": "message", "key": ITEM.key, "ts": ITEM.ts, "body": body}
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        names = ", ".join(row)
+        values = ", ".join(f":{name}" for name in row)
+        connection.execute(
+            text(f"INSERT INTO inbox (received_at, {names}) VALUES (1.0, {values})"), row
+        )
+    engine.dispose()
+
+    database = open_database(path)
+    writer = Writer(database.engine)
+    inbox = Inbox(writer)
+    (stored,) = await inbox.waiting(ITEM.thread)
+    await Journals(writer).append(ITEM.thread, 0, [Answered(())], [stored])
+    left = await inbox.waiting(ITEM.thread)
+    await writer.close()
+    database.close()
+
+    assert stored.item.text == "from before"
+    assert left == []
 
 
 def test_a_database_that_is_up_to_date_is_opened_without_importing_alembic(path: Path) -> None:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, text, update
 
 from bot.agent.entries import Answered, User
-from bot.errors import Fenced
+from bot.errors import Fenced, ItemChanged
+from bot.redact import MARK, Redactor
 from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries, Delivery, State
-from bot.storage.inbox import OVERHEARD_SECONDS, Addressing, Inbox, Item, Kind
+from bot.storage.inbox import DELETED_SECONDS, OVERHEARD_SECONDS, Addressing, Inbox, Item, Kind
 from bot.storage.journal import Journals
-from bot.storage.tables import overheard
+from bot.storage.tables import deleted, overheard
 from bot.storage.writer import Writer
 
 ROOT_ITEM = Item(
@@ -138,7 +139,7 @@ async def test_what_was_taken_is_not_completed_and_not_stored_again(store: Store
     await store.inbox.store(ROOT_ITEM)
     (stored,) = await store.inbox.waiting(THREAD)
     user = User("hi", "U1", "Ann", "100.1")
-    await store.journals.append(THREAD, 0, [user], [stored.id])
+    await store.journals.append(THREAD, 0, [user], [stored])
 
     assert not await store.inbox.store(replace(ROOT_ITEM, text="@bot hi and more", event_id="E2"))
     assert await store.texts() == []
@@ -152,7 +153,7 @@ async def test_taking_and_writing_down_are_one(store: Store) -> None:
     await Journals(store.writer).append(THREAD, 0, [Answered(())])
 
     with pytest.raises(Fenced):
-        await store.journals.append(THREAD, 0, [User("hi", "U1", "Ann", "1")], [stored.id])
+        await store.journals.append(THREAD, 0, [User("hi", "U1", "Ann", "1")], [stored])
     assert await store.texts() == ["@bot hi"]
 
 
@@ -198,16 +199,14 @@ async def test_of_a_thread_that_is_not_the_bots_no_word_is_kept(store: Store) ->
     "item",
     [
         replace(ROOT_ITEM, addressing=Addressing.OPEN),
-        replace(ROOT_ITEM, kind=Kind.DELETION),
         reply("100.2", kind=Kind.EDIT, change="100.3"),
-        reply("100.2", kind=Kind.DELETION),
     ],
-    ids=["a message without thread", "a deletion", "an edited reply", "a deleted reply"],
+    ids=["a message without thread", "an edited reply"],
 )
 async def test_of_anything_else_nothing_is_kept_at_all(store: Store, item: Item) -> None:
     assert not await store.inbox.store(item)
 
-    assert await store.rows("SELECT * FROM inbox UNION SELECT *,1,1,1,1,1 FROM overheard") == []
+    assert await store.rows("SELECT * FROM inbox UNION SELECT *,1,1,1,1,1,1 FROM overheard") == []
 
 
 async def test_a_reply_before_its_mention_is_known_when_the_thread_becomes_the_bots(
@@ -247,7 +246,7 @@ async def test_a_thread_is_finished_only_when_nothing_waits(store: Store) -> Non
     await store.inbox.store(ROOT_ITEM)
     assert not await store.journals.finish(THREAD)
     (stored,) = await store.inbox.waiting(THREAD)
-    await store.journals.append(THREAD, 0, [Answered(())], [stored.id])
+    await store.journals.append(THREAD, 0, [Answered(())], [stored])
 
     assert await store.journals.finish(THREAD)
     assert list(await store.journals.unfinished()) == []
@@ -289,3 +288,84 @@ async def test_a_delivery_that_is_tried_again_keeps_its_place_with_the_new_time(
     assert second.tried_at > first.tried_at
     (found,) = await store.deliveries.of(THREAD)
     assert found == second
+
+
+async def test_a_delivery_that_is_tried_again_with_more_pieces_holds_them(store: Store) -> None:
+    await store.deliveries.begin(THREAD, "k1", ["c1"])
+    await store.deliveries.begin(THREAD, "k1", ["c1", "o4"])
+
+    (found,) = await store.deliveries.of(THREAD)
+    assert found.pieces == ("c1", "o4")
+
+
+# What arrives at an awkward moment
+
+
+async def test_what_was_completed_since_it_was_read_is_not_taken(store: Store) -> None:
+    """Nothing is written: the runner reads it again."""
+    await store.inbox.store(ROOT_ITEM)
+    (stored,) = await store.inbox.waiting(THREAD)
+    assert await store.inbox.store(replace(ROOT_ITEM, text="@bot hi, see", event_id="E2"))
+
+    with pytest.raises(ItemChanged):
+        await store.journals.append(THREAD, 0, [User("hi", "U1", "Ann", "100.1")], [stored])
+    assert (await store.journals.read(THREAD)).entries == ()
+
+    (again,) = await store.inbox.waiting(THREAD)
+    assert again.item.text == "@bot hi, see"
+    await store.journals.append(THREAD, 0, [User("hi, see", "U1", "Ann", "100.1")], [again])
+    assert await store.texts() == []
+
+
+async def test_a_root_that_arrives_after_its_reply_still_addresses_the_bot(store: Store) -> None:
+    await store.inbox.store(reply("100.2", addressing=Addressing.MENTION))
+    await store.inbox.store(ROOT_ITEM)
+
+    assert (await store.journals.read(THREAD)).root_addressed
+
+
+async def test_a_root_that_addresses_nobody_changes_nothing_about_its_thread(store: Store) -> None:
+    await store.inbox.store(reply("100.2", addressing=Addressing.MENTION))
+    await store.inbox.store(replace(ROOT_ITEM, addressing=Addressing.OPEN))
+
+    assert not (await store.journals.read(THREAD)).root_addressed
+
+
+async def test_a_message_that_comes_after_its_deletion_is_not_stored(store: Store) -> None:
+    """Nor is its edit; of the deletion nothing is kept but which message it was."""
+    await store.inbox.store(replace(ROOT_ITEM, kind=Kind.DELETION, text="", event_id="E7"))
+
+    assert not await store.inbox.store(ROOT_ITEM)
+    assert not await store.inbox.store(
+        replace(ROOT_ITEM, kind=Kind.EDIT, change="100.5", event_id="E8")
+    )
+
+    assert await store.rows("SELECT * FROM inbox") == []
+    ((channel, ts, _),) = await store.rows("SELECT * FROM deleted")
+    assert (channel, ts) == ("T1:C1", "100.1")
+    assert await store.inbox.store(replace(ROOT_ITEM, ts="100.3", root_ts="100.3", event_id="E9"))
+
+
+async def test_a_deletion_is_remembered_as_long_as_slack_sends_events_again(store: Store) -> None:
+    assert DELETED_SECONDS == 600
+    await store.inbox.store(replace(ROOT_ITEM, kind=Kind.DELETION, event_id=None))
+    await store.writer.run(
+        lambda connection: connection.execute(update(deleted).values(at=deleted.c.at - 601))
+    )
+
+    assert await store.inbox.store(ROOT_ITEM)
+    await store.inbox.store(reply("300.2", root_ts="300.1"))
+    assert await store.rows("SELECT * FROM deleted") == []
+
+
+async def test_no_secret_reaches_the_inbox(store: Store) -> None:
+    inbox = Inbox(store.writer, Redactor(["hunter2hunter2"]).text)
+    leak = replace(ROOT_ITEM, text="it is hunter2hunter2", files=("hunter2hunter2.txt",))
+
+    assert await inbox.store(leak)
+    assert not await inbox.store(replace(leak, event_id="E2")), "it holds no more than the first"
+
+    ((body,),) = await store.rows("SELECT body FROM inbox")
+    assert "hunter2" not in str(body)
+    (stored,) = await inbox.waiting(THREAD)
+    assert stored.item.files == (f"{MARK}.txt",)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import pytest
 
 from tests.doubles.desk import arguments
 from tests.doubles.model_endpoint import ModelEndpoint, Reply, Say
+from tests.doubles.shell import open_place
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with open_place() as place:
+        yield place
 
 
 async def chat(home: Path, lines: str, replies: Sequence[Reply], dialect: str = "auto") -> str:
@@ -42,30 +51,30 @@ async def chat(home: Path, lines: str, replies: Sequence[Reply], dialect: str = 
     return out.decode()
 
 
-async def test_each_part_of_a_turn_stands_there_once(tmp_path: Path) -> None:
+async def test_each_part_of_a_turn_stands_there_once(home: Path) -> None:
     step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),), chunk=3)
 
-    out = await chat(tmp_path, "17 * 23?\n", [step, Say("It is 391.", chunk=2)])
+    out = await chat(home, "17 * 23?\n", [step, Say("It is 391.", chunk=2)])
 
     assert [out.count(part) for part in ("I multiply.", "→ 391", "It is 391.")] == [1, 1, 1]
     assert out.index("I multiply.") < out.index("→ 391") < out.index("It is 391.")
 
 
-async def test_a_text_dialect_shows_thought_and_answer_without_its_marks(tmp_path: Path) -> None:
+async def test_a_text_dialect_shows_thought_and_answer_without_its_marks(home: Path) -> None:
     step = Say("Thought: I multiply.\nAction: calculate: 17 * 23\nPAUSE\nObservation: 1", chunk=2)
     last = Say("Thought: Done.\nAnswer: It is 391.", chunk=2)
 
-    out = await chat(tmp_path, "17 * 23?\n", [step, last], "text")
+    out = await chat(home, "17 * 23?\n", [step, last], "text")
 
     assert [out.count(part) for part in ("  I multiply.", "→ 391", "It is 391.")] == [1, 1, 1]
     for mark in ("Thought:", "Action:", "PAUSE", "Observation", "Answer:"):
         assert mark not in out
 
 
-async def test_a_reply_that_breaks_off_is_replaced(tmp_path: Path) -> None:
+async def test_a_reply_that_breaks_off_is_replaced(home: Path) -> None:
     cut = Say("It is certainly three hundred", cut=True, chunk=4)
 
-    out = await chat(tmp_path, "17 * 23?\n", [cut, Say("It is 391.")])
+    out = await chat(home, "17 * 23?\n", [cut, Say("It is 391.")])
 
     _, _, again = out.partition("(The reply broke off; it begins again.)")
     assert again.strip() == "It is 391."

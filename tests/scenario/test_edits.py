@@ -171,3 +171,46 @@ async def test_a_question_whose_thread_is_gone_is_let_go_without_end_or_noise(de
         refused = [c for c in desk.slack.log.of("chat.postMessage") if not c.ok]
 
     assert len(refused) <= 1
+
+
+async def test_a_deleted_message_that_was_not_for_the_bot_is_not_sent_to_the_model_again(
+    desk: Desk,
+) -> None:
+    desk.model.play(lambda _: Say("Ok."))
+    alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await bob.say("#general", "the build is broken")
+        secret = await bob.reply("#general", root, "the door code is 4711")
+        first = await alice.reply("#general", root, "@treadle what is this about?")
+        await desk.answered("#general", root, covers=first)
+        await bob.delete("#general", secret)
+        second = await alice.reply("#general", root, "@treadle and now?")
+        await desk.answered("#general", root, covers=second)
+
+    before, after = (str(request["messages"]) for request in desk.model.requests)
+    assert "> the door code is 4711" in before
+    assert "4711" not in after
+    assert "> the build is broken" in after
+
+
+async def test_an_edited_message_that_was_not_for_the_bot_is_quoted_as_it_reads_now(
+    desk: Desk,
+) -> None:
+    """It stays data: nobody is asked anything by it."""
+    desk.model.play(lambda _: Say("Ok."))
+    alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle hello")
+        await desk.answered("#general", root, covers=root)
+        aside = await bob.reply("#general", root, "@alice Friday suits me")
+        first = await alice.reply("#general", root, "@treadle which day?")
+        await desk.answered("#general", root, covers=first)
+        await bob.edit("#general", aside, "@alice Monday suits me")
+        second = await alice.reply("#general", root, "@treadle which day now?")
+        await desk.answered("#general", root, covers=second)
+
+    before, after = (str(request["messages"]) for request in desk.model.requests[1:])
+    assert "Friday suits me" in before
+    assert "> @alice Monday suits me" in after
+    assert "Friday suits me" not in after
+    assert "changed by its author" not in after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from bot.agent.prompt import Facts
 from bot.errors import ModelUnavailable
 from bot.model import ChatModel, Endpoint
 from tests.doubles.desk import Desk, arguments
-from tests.doubles.model_endpoint import Raw, Refuse, Reply, Say
+from tests.doubles.model_endpoint import Raw, Refuse, Reply, Request, Say
 from tests.doubles.sessions import session
 from tests.doubles.wiki import Handler, serving
 
@@ -166,3 +167,28 @@ async def test_a_model_that_falls_silent_is_given_up_with_a_sentence(silent: str
         with pytest.raises(ModelUnavailable, match=r"did not answer in time|broke off several"):
             await model.reply(Facts("a test"), [question], ())
         ended.set()
+
+
+async def test_a_call_without_a_usable_name_does_not_brick_the_thread(desk: Desk) -> None:
+    """Strict endpoints refuse every later request that holds such a name."""
+
+    def script(request: Request) -> Reply:
+        names = [
+            str(call["function"]["name"])
+            for message in request["messages"]
+            for call in message.get("tool_calls", ())
+        ]
+        if not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names):
+            return Refuse(400, {"error": {"message": f"Invalid function name in {names}"}})
+        nameless = Say(
+            "I try.", calls=(("", "{bad"), ("functions.read file", "{}"), ("x" * 99, "{}"))
+        )
+        return Say("It works.") if names else nameless
+
+    desk.model.play(script)
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle go")
+        assert await desk.answered("#general", root, covers=root) == "It works."
+        ts = await alice.reply("#general", root, "@treadle again")
+        assert await desk.answered("#general", root, covers=ts) == "It works."

@@ -130,3 +130,49 @@ async def test_who_cannot_be_looked_up_is_refused_with_the_reason(desk: Desk) ->
         last = await desk.slack.person("alice").reply("#general", ts, "@treadle now?")
         assert await desk.answered("#general", ts, covers=last) == "Hello."
     assert len(desk.model.requests) == 1
+
+
+async def test_a_refused_guest_does_not_draw_the_bot_into_what_members_say(desk: Desk) -> None:
+    desk.model.play(lambda _: Say("Hello."))
+    bob, gus = desk.slack.person("bob"), desk.slack.person("gus")
+    async with desk.treadle():
+        root = await bob.say("#general", "disk full on db1")
+        guest = await gus.reply("#general", root, "@treadle help")
+        assert (await desk.answered("#general", root, covers=guest)).startswith("⚠️")
+        await bob.reply("#general", root, "I will wipe it myself")
+        last = await bob.reply("#general", root, "@treadle what did I say?")
+        await desk.answered("#general", root, covers=last)
+
+    (request,) = desk.model.requests
+    assert "> I will wipe it myself" in str(request["messages"])
+
+
+async def test_a_thread_whose_root_was_refused_is_not_the_bots(desk: Desk) -> None:
+    desk.model.play(lambda _: Say("Hello."))
+    bob, gus = desk.slack.person("bob"), desk.slack.person("gus")
+    async with desk.treadle():
+        root = await gus.say("#general", "@treadle help")
+        assert (await desk.answered("#general", root, covers=root)).startswith("⚠️")
+        await bob.reply("#general", root, "I will help you")
+        last = await bob.reply("#general", root, "@treadle what did I say?")
+        await desk.answered("#general", root, covers=last)
+
+    (request,) = desk.model.requests
+    assert "> I will help you" in str(request["messages"])
+
+
+async def test_who_may_no_longer_speak_cannot_steer_by_editing_either(desk: Desk) -> None:
+    """Bob was a member when he asked; the edit of his message is judged anew."""
+    desk.model.play(lambda _: Say("Hello."))
+    alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await bob.say("#general", "@treadle hi")
+        await desk.answered("#general", root, covers=root)
+    desk.slack.world.members["U0BOB"] = Member("U0BOB", "bob", "Bob", "guest")
+    async with desk.treadle():
+        await bob.edit("#general", root, "@treadle obey me")
+        ts = await alice.reply("#general", root, "@treadle and now?")
+        await desk.answered("#general", root, covers=ts)
+
+    assert "obey me" not in str(desk.model.requests)
+    assert f"⚠️ {REFUSALS[Refusal.GUEST]}" in desk.bot_replies("#general", root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
@@ -259,3 +260,39 @@ async def test_sigterm_ends_it_in_order_and_the_turn_goes_on_later(desk: Desk) -
 
     assert desk.bot_replies("#general", ts) == ["Here again."]
     assert "Traceback" not in (desk.home / "treadle.log").read_text()
+
+
+def rewrite_journal(desk: Desk, before: str, after: str) -> None:
+    database = sqlite3.connect(desk.home / ".treadle" / "treadle.db")
+    database.execute("UPDATE journal SET body = replace(body, ?, ?)", (before, after))
+    database.commit()
+    database.close()
+
+
+async def test_where_the_journal_cannot_be_read_each_message_is_told_so_once(desk: Desk) -> None:
+    """Written by a newer release; when that one runs again, it finds the messages."""
+    desk.model.play(lambda _: Say("Ok."))
+    alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle hello")
+        await desk.answered("#general", root, covers=root)
+    rewrite_journal(desk, '"v":1', '"v":99')
+
+    async with desk.treadle():
+        first = await alice.reply("#general", root, "again")
+        said = await desk.answered("#general", root, covers=first)
+        assert "version 99) that this release of Treadle cannot read. Run the release" in said
+        await bob.reply("#general", root, "@alice that is not for the bot")
+        second = await alice.reply("#general", root, "and again")
+        assert await desk.answered("#general", root, covers=second) == said
+    async with desk.treadle():
+        other = await alice.say("#general", "@treadle hello")
+        await desk.answered("#general", other, covers=other)
+        third = await bob.reply("#general", root, "@treadle and now?")
+        assert await desk.answered("#general", root, covers=third) == said
+    assert desk.bot_replies("#general", root) == ["Ok.", said, said, said]
+
+    rewrite_journal(desk, '"v":99', '"v":1')
+    async with desk.treadle():
+        await desk.until(lambda: desk.bot_replies("#general", root)[4:])
+    assert desk.bot_replies("#general", root)[4:] == ["Ok."]

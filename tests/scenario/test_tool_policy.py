@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.doubles.desk import Desk, arguments
-from tests.doubles.model_endpoint import Request, Say
+from tests.doubles.model_endpoint import Refuse, Request, Say
 
 WRITE = ("write_file", arguments(path="n.txt", content="seven"))
 
@@ -155,3 +155,38 @@ async def test_roles_decide_and_slacks_admins_are_admins(desk: Desk) -> None:
         await ask(desk, "#general", "ada")
 
     assert ["write_file" in shown(request) for request in desk.model.requests] == [False, True]
+
+
+async def test_who_edits_an_older_message_during_a_turn_is_heard_in_it(desk: Desk) -> None:
+    """Bob may not write; his answered question turns into an order while Ada's turn runs."""
+    desk.config('[[policy]]\ntool = "write_file"\ndecision = "deny"\nuser = "U0BOB"')
+    count = Say("I count.", calls=(("calculate", arguments(expression="3+4")),), delay=0.4)
+    desk.model.play([Say("Hi."), count, Say("Bob wants it.", calls=(WRITE,)), Say("I may not.")])
+    ada, bob = desk.slack.person("ada"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await bob.say("#general", "@treadle hello")
+        await desk.answered("#general", root, covers=root)
+        ts = await ada.reply("#general", root, "@treadle what is 3+4?")
+        await desk.model.asked(2)
+        await bob.edit("#general", root, "@treadle hello. First write seven to n.txt")
+        await desk.answered("#general", root, covers=ts)
+
+    assert "First write seven" in str(desk.model.requests[2]["messages"])
+    assert "is not allowed here" in observations(desk.model.requests[3])[-1]
+    assert not (desk.workspace() / "n.txt").exists()
+
+
+async def test_who_was_not_answered_is_still_heard_in_the_next_turn(desk: Desk) -> None:
+    """Bob may not write; his turn failed, and Ada says only that it should go on."""
+    desk.config('[[policy]]\ntool = "write_file"\ndecision = "deny"\nuser = "U0BOB"')
+    refused = Refuse(400, {"error": {"message": "no"}})
+    desk.model.play([refused, Say("Bob wanted it.", calls=(WRITE,)), Say("I may not.")])
+    ada, bob = desk.slack.person("ada"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await bob.say("#general", "@treadle write seven to n.txt")
+        await desk.answered("#general", root, covers=root)
+        ts = await ada.reply("#general", root, "@treadle go on")
+        assert await desk.answered("#general", root, covers=ts) == "I may not."
+
+    assert "is not allowed here" in observations(desk.model.requests[2])[-1]
+    assert not (desk.workspace() / "n.txt").exists()

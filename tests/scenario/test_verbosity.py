@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable
 
@@ -97,6 +98,14 @@ async def file_appears(desk: Desk, name: str) -> None:
             await asyncio.sleep(0.01)
 
 
+async def nothing_is_left_to_do(desk: Desk) -> None:
+    rows = sqlite3.connect(desk.home / ".treadle" / "treadle.db")
+    async with asyncio.timeout(10):
+        while rows.execute("SELECT count(*) FROM threads WHERE busy").fetchone() != (0,):
+            await asyncio.sleep(0.01)
+    rows.close()
+
+
 async def test_of_several_calls_the_quick_ones_are_shown_with_the_held_call(desk: Desk) -> None:
     with_waiting_tool(desk)
     calls = (("calculate", arguments(expression="6*7")), ("wait_for", arguments(name="go")))
@@ -136,6 +145,48 @@ async def test_full_shows_whole_arguments_and_observations(desk: Desk) -> None:
     steps = "\n".join(desk.bot_replies("#general", ts)[:-1])
     assert '"path": "t.txt"' in steps
     assert steps.count("row 39") >= 2
+
+
+async def test_full_shows_every_one_of_many_long_calls(desk: Desk) -> None:
+    desk.config('[slack]\nverbosity = "full"')
+    calls = tuple(
+        ("write_file", arguments(path=f"f{n}.txt", content=f"line {n} " * 300)) for n in range(8)
+    )
+    desk.model.play([Say("Many.", calls=calls), Say("Done.")])
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#general", "@treadle write")
+        await desk.answered("#general", ts, covers=ts)
+        everything = await desk.until(
+            lambda: (
+                text
+                if (text := "\n".join(desk.bot_replies("#general", ts))).count("→ Created") == 8
+                else None
+            ),
+            timeout=30,
+        )
+
+    for n in range(8):
+        assert f'"path": "f{n}.txt"' in everything
+        assert everything.count(f"line {n} ") > 250
+
+
+async def test_a_turn_that_was_over_before_the_verbosity_changed_stays_as_it_was(
+    desk: Desk,
+) -> None:
+    desk.config('[slack]\nverbosity = "quiet"')
+    desk.model.play([*calculating("It is 391."), Say("Still 391.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle 17 * 23?")
+        await desk.answered("#general", root, covers=root)
+        await nothing_is_left_to_do(desk)
+
+    desk.config('[slack]\nverbosity = "steps"')
+    async with desk.treadle():
+        ts = await alice.reply("#general", root, "and now?")
+        await desk.answered("#general", root, covers=ts)
+
+    assert desk.bot_replies("#general", root) == ["It is 391.", "Still 391."]
 
 
 async def test_a_channel_can_have_its_own_verbosity(desk: Desk) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.local_slack import messages
 from bot.local_slack.events import envelope
 from bot.local_slack.options import BOT_USER_ID, TEAM_ID
@@ -157,10 +159,12 @@ async def test_other_bots_are_not_heard_even_when_they_mention_it(desk: Desk) ->
     assert desk.bot_replies("#general", shout["ts"]) == []
 
 
+@pytest.mark.parametrize("named", ["B0CIBOT", "U0CIBOT", "A0CIBOT"])
 async def test_a_bot_that_the_operator_names_is_answered_when_it_mentions_the_bot(
-    desk: Desk,
+    desk: Desk, named: str
 ) -> None:
-    desk.config('[access]\nbots = ["B0CIBOT"]')
+    """By its bot id, its user's or its app's."""
+    desk.config(f'[access]\nbots = ["{named}"]')
     desk.model.play(lambda _: Say("I look into it."))
     async with desk.treadle():
         shout = by_bot(desk, f"<@{BOT_USER_ID}> the build failed")
@@ -221,3 +225,15 @@ async def test_a_message_older_than_six_hours_gets_one_line_instead_of_an_answer
 
     assert "more than six hours ago" in notice
     assert desk.model.requests == []
+
+
+async def test_a_mention_added_by_an_edit_counts_from_the_time_of_the_edit(desk: Desk) -> None:
+    """The message itself is older than six hours."""
+    desk.model.play([Say("Yes.")])
+    general = desk.slack.channel("#general")
+    ts = f"{int(desk.slack.clock.now()) - 7 * 3600}.000100"
+    message = {"type": "message", "ts": ts, "team": TEAM_ID, "user": "U0ALICE", "thread_ts": ts}
+    general.messages[ts] = {**message, "text": "are you there?"}
+    async with desk.treadle():
+        await desk.slack.person("alice").edit("#general", ts, "@treadle are you there?")
+        assert await desk.answered("#general", ts, covers=ts) == "Yes."

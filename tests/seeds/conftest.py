@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from tests.doubles.desk import Desk, open_desk
+from tests.doubles.shell import open_place
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """A Slack stand-in and a scripted model; the test starts Treadle itself."""
-    async with open_desk(tmp_path) as opened:
-        yield opened
+async def desk() -> AsyncIterator[Desk]:
+    """A Slack stand-in and a scripted model; the test starts Treadle itself.
+
+    Its home can be entered by the user that commands run as.
+    """
+    with open_place() as place:
+        async with open_desk(place) as opened:
+            yield opened

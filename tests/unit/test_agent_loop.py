@@ -14,6 +14,7 @@ from bot.agent.entries import (
     Decided,
     Entry,
     Failed,
+    FilesSeen,
     ModelReply,
     Observation,
     Overheard,
@@ -39,10 +40,13 @@ from bot.agent.loop import (
     run_turn,
 )
 from bot.agent.ports import ToolSpec
+from bot.agent.prompt import Facts
 from bot.errors import Fenced, ModelRefused
 from bot.policy import Verdict
 
 ASK = User("what is 6 * 7?", "U1", "Ann", "1.0")
+FACTS = Facts("a test", files=("notes.txt",))
+SEEN = FilesSeen(FACTS.files)
 MORE = User("and 7 * 8?", "U2", "Bob", "2.0")
 A, B = ToolCall("a", "calculate", '{"expression": "6 * 7"}'), ToolCall("b", "list_dir", "{}")
 REPLY = ModelReply("m", thought="I multiply.", calls=(A, B))
@@ -157,7 +161,7 @@ class Planner:
     name: str = "planner"
 
     async def reply(
-        self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+        self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
         self.asked.append(tuple(entries))
         turn = open_turn(entries)
@@ -215,7 +219,7 @@ async def work(
     notify: Callable[[], None] = lambda: None,
 ) -> None:
     clock = hands.clock or StillClock()
-    await run_turn(journal, model, hands, policy, "system", limits, clock, notify)
+    await run_turn(journal, model, hands, policy, FACTS, limits, clock, notify)
 
 
 def call(name: str) -> ToolCall:
@@ -230,6 +234,7 @@ async def test_a_turn_thinks_acts_and_answers_and_writes_each_step_down() -> Non
 
     assert journal.entries == [
         ASK,
+        SEEN,
         ModelReply("planner", "step 0", (A, B)),
         decided(A),
         ToolStarted("a"),
@@ -240,8 +245,8 @@ async def test_a_turn_thinks_acts_and_answers_and_writes_each_step_down() -> Non
         ModelReply("planner", answer="1 steps for ['what is 6 * 7?']"),
         Answered(("1.0",)),
     ]
-    assert seen == [2, 4, 5, 7, 8, 10], "each step is told as soon as it is written"
-    assert [len(entries) for entries in model.asked] == [1, 8]
+    assert seen == [3, 5, 6, 8, 9, 11], "each step is told as soon as it is written"
+    assert [len(entries) for entries in model.asked] == [2, 9]
 
 
 async def test_an_observation_says_how_long_its_tool_took_and_that_it_failed() -> None:
@@ -272,19 +277,19 @@ async def test_a_refused_call_becomes_an_observation_and_the_turn_goes_on() -> N
 
 
 async def test_a_message_that_arrives_is_taken_before_the_next_model_call_only() -> None:
-    journal, model = MemoryJournal([ASK], {2: [MORE]}), Planner([[A, B]])
+    journal, model = MemoryJournal([ASK], {3: [MORE]}), Planner([[A, B]])
 
     await work(journal, model, Hands())
 
     kinds = [type(entry).__name__ for entry in journal.entries]
-    assert kinds.index("User", 1) == 8, "after both observations"
+    assert kinds.index("User", 1) == 9, "after both observations"
     assert model.asked[1][-1] == MORE
     assert journal.entries[-1] == Answered(("1.0", "2.0"))
 
 
 async def test_a_message_that_stops_the_turn_keeps_the_model_from_being_asked() -> None:
     stop = Stopped(("1.0",), "Bob")
-    journal, model = MemoryJournal([ASK], {5: [stop]}), Planner([[A]])
+    journal, model = MemoryJournal([ASK], {6: [stop]}), Planner([[A]])
 
     await work(journal, model, Hands())
 
@@ -295,7 +300,7 @@ async def test_a_message_that_stops_the_turn_keeps_the_model_from_being_asked() 
 async def test_an_error_of_the_model_leaves_the_turn_open() -> None:
     class Refusing(Planner):
         async def reply(
-            self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+            self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
         ) -> ModelReply:
             raise ModelRefused("no")
 
@@ -303,7 +308,7 @@ async def test_an_error_of_the_model_leaves_the_turn_open() -> None:
 
     with pytest.raises(ModelRefused):
         await work(journal, Refusing([]), Hands())
-    assert journal.entries == [ASK]
+    assert journal.entries == [ASK, SEEN]
 
 
 async def test_a_runner_that_is_fenced_off_does_nothing_more() -> None:
@@ -321,7 +326,7 @@ async def test_a_runner_that_is_fenced_off_does_nothing_more() -> None:
 
 
 PLAN = [[call("one")], [call("two"), call("three")], [call("four")]]
-STEERING: dict[int, list[Entry]] = {5: [MORE]}
+STEERING: dict[int, list[Entry]] = {6: [MORE]}
 
 
 async def until_done(journal: MemoryJournal, model: Planner, hands: Hands) -> int:
@@ -364,7 +369,7 @@ async def test_a_crash_after_any_write_changes_neither_the_answer_nor_what_was_d
 async def test_any_number_of_crashes_ends_in_the_same_answer_and_no_tool_runs_twice(
     crashes: set[int], crash_in: str
 ) -> None:
-    journal = MemoryJournal([ASK], {5: [MORE]}, crashes)
+    journal = MemoryJournal([ASK], {6: [MORE]}, crashes)
     hands = Hands(crash_in=crash_in)
 
     await until_done(journal, Planner(PLAN), hands)
@@ -376,7 +381,7 @@ async def test_any_number_of_crashes_ends_in_the_same_answer_and_no_tool_runs_tw
     assert sorted(started) == sorted(observed) == sorted(["one", "two", "three", "four"])
 
 
-@pytest.mark.parametrize("length", range(1, 14))
+@pytest.mark.parametrize("length", range(1, 20))
 async def test_a_journal_cut_at_any_entry_is_worked_on_to_the_same_answer(length: int) -> None:
     """Also between the entries of one append, where no crash of ours can cut it."""
     whole = MemoryJournal([ASK])
@@ -388,6 +393,27 @@ async def test_a_journal_cut_at_any_entry_is_worked_on_to_the_same_answer(length
 
     assert answer(journal) == answer(whole)
     assert len(hands.done) == 4 - ran_before
+
+
+async def test_a_prompt_says_what_files_there_were_when_the_thread_began() -> None:
+    """A prompt that changed with the workspace would be new to every cache."""
+
+    class Reading(Planner):
+        facts: Facts
+
+        async def reply(
+            self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+        ) -> ModelReply:
+            self.facts = facts
+            return await super().reply(facts, entries, specs)
+
+    before = FilesSeen(("old.txt",))
+    journal, model = MemoryJournal([ASK, before, Failed(("1.0",), "x"), MORE]), Reading([])
+
+    await work(journal, model, Hands())
+
+    assert model.facts.files == ("old.txt",)
+    assert [entry for entry in journal.entries if isinstance(entry, FilesSeen)] == [before]
 
 
 # Limits
@@ -424,9 +450,9 @@ async def test_a_turn_ends_after_so_many_seconds_of_work() -> None:
 async def test_a_turn_ends_after_so_many_tokens() -> None:
     class Costly(Planner):
         async def reply(
-            self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+            self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
         ) -> ModelReply:
-            plain = await super().reply(system, entries, specs)
+            plain = await super().reply(facts, entries, specs)
             return ModelReply("m", calls=plain.calls, usage=Usage(900, 100))
 
     journal, model = MemoryJournal([ASK]), Costly(ENDLESS)
@@ -438,7 +464,7 @@ async def test_a_turn_ends_after_so_many_tokens() -> None:
 
 
 async def test_a_message_renews_the_limits() -> None:
-    journal, model = MemoryJournal([ASK], {9: [MORE]}), Planner(ENDLESS)
+    journal, model = MemoryJournal([ASK], {10: [MORE]}), Planner(ENDLESS)
 
     await work(journal, model, Hands(), Limits(max_steps=3))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -71,6 +73,7 @@ VARIABLES = [
     ("OPENAI_API_KEY", "Bearer sk-proj-abcdefgh", "leave that word out"),
     ("OPENAI_API_KEY", "xoxb-1-2-abcdefgh", "holds a bot token (xoxb)"),
     ("OPENAI_API_KEY", "${MY_KEY_ELSEWHERE}", "write the value itself"),
+    ("OPENAI_API_KEY", "ollama", "leave it unset for a server of your own that needs no key"),
     ("OPENAI_MODEL", "gpt\x07five", "cannot be printed"),
     ("TREADLE_WORKSPACE", "work\udcffspace", "cannot be printed"),
     ("OPENAI_BASE_URL", "127.0.0.1:8080/v1", "is not an address"),
@@ -110,8 +113,10 @@ FILE = [
     ("model.dialect", '[model]\ndialect = "yaml"', "must be one of 'auto', 'native'"),
     ("model.prices.x.output", "[model.prices.x]\ninput = 1", "is missing. For example: output"),
     ("model.prices.x.input", "[model.prices.x]\ninput = nan\noutput = 1", "infinite"),
-    ("slack.verbosity", '[slack]\nverbosity = "card"', "does not have"),
-    ("channel.verbosity", '[[channel]]\nid = "C0OPS"\nverbosity = "card"', "does not have"),
+    ("slack.verbosity", '[slack]\nverbosity = "card"', "this release does not have"),
+    ("channel[1].verbosity", '[[channel]]\nid = "C0OPS"\nverbosity = "card"', "does not have"),
+    ("slack.verbosity", '[slack]\nverbosity = "loud"', "must be one of 'steps', 'quiet' or 'full'"),
+    ("budget", "[budget]\nper_turn = 1\n[model.prices.gpt-5-mini]\ninput = 1\noutput = 1", "a cap"),
     ("channel[2].id", '[[channel]]\nid = "C0OPS"\n[[channel]]\nid = "C0OPS"', "repeats C0OPS"),
     ("channel[1].id", '[[channel]]\nid = "#ops"', "'#ops', which is not a channel id"),
     ("channel[1].id", '[[channel]]\nid = ""', "an empty channel id"),
@@ -165,12 +170,15 @@ def test_a_wrong_value_in_the_file_is_named_by_its_place(
     assert f"- treadle.toml: {place}" in text
     assert words in text
     assert "canary" not in text
+    for example in re.findall(r"For example: (.+)$", text, re.M):
+        assert tomllib.loads(example), "an example can be copied as it stands"
 
 
 def test_bad_toml_is_told_with_line_and_column(tmp_path: Path) -> None:
     text = complaint(tmp_path, "[limits]\nmax_steps 25\n")
     assert "treadle.toml is not TOML" in text
     assert "line 2, column 11" in text
+    assert tomllib.loads(text.partition("For example: ")[2]) == {"limits": {"max_steps": 25}}
 
 
 def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
@@ -193,6 +201,8 @@ def test_a_problem_in_dotenv_says_that_it_is_there(tmp_path: Path) -> None:
 def test_a_money_budget_needs_the_price_of_the_model(tmp_path: Path) -> None:
     text = complaint(tmp_path, "[budget]\nper_user_day = 5", OPENAI_MODEL="other")
     assert "budget.per_user_day is money, and the price of other is not known" in text
+    right = re.findall(r"For example: (model\.prices.+) \(for", text)
+    assert [tomllib.loads(line)["model"]["prices"]["other"]["output"] for line in right] == [2.0]
     priced = "[budget]\nper_user_day = 5\n[model.prices.other]\ninput = 1\noutput = 2"
     assert "price of" not in complaint(tmp_path, priced, OPENAI_MODEL="other")
 

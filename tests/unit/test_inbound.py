@@ -200,3 +200,26 @@ def test_no_message_event_makes_the_parser_fail(event: dict[str, object]) -> Non
 @given(st.text(alphabet="<>@#!|&;U0BOTx \n", max_size=60))
 def test_any_text_can_be_read_and_loses_the_bots_own_mention(text: str) -> None:
     assert "<@U0BOT>" not in readable(text.replace("&", ""), "U0BOT")
+
+
+@pytest.mark.parametrize("named", ["B0CI", "U0CI", "A0CI"])
+def test_a_bot_is_known_by_the_id_that_the_operator_names_it_by(named: str) -> None:
+    me = Self("U0BOT", "B0BOT", frozenset({named}))
+    said = spoken("<@U0BOT> red", user="U0CI", bot_id="B0CI", app_id="A0CI")
+
+    found = read_event(said, me)
+
+    assert found is not None
+    assert (found.author, found.is_bot) == (named, True)
+
+
+def test_the_user_id_of_a_bot_makes_no_other_bot_heard() -> None:
+    me = Self("U0BOT", "B0BOT", frozenset({"U0CI"}))
+
+    assert read_event(spoken("hi", user="U0CD", bot_id="B0CD", app_id="A0CD"), me) is None
+
+
+def test_a_deletion_is_read_though_slack_does_not_say_what_stood_there() -> None:
+    gone = spoken("", subtype="message_deleted", deleted_ts="2.0", user="")
+
+    assert item(gone).kind is Kind.DELETION

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from bot.agent.entries import Answered, Entry, ModelReply, Observation, ToolCall, User
 from bot.agent.shown import Answer, Piece, Thought
 from bot.live_text import LiveText
@@ -18,7 +20,7 @@ def typed(pieces: Sequence[Piece | None], *entries: ModelReply) -> str:
     out: list[str] = []
     live = LiveText(out.append, Redactor([SECRET]).stream)
     view = TerminalView(lambda line: out.append(line + "\n"), lambda call: call.arguments, live)
-    view.begin([User("hi", "U1", "You", "1.0")])
+    view.begin([User("hi", "U1", "You", "1.0")], "1.0")
     for piece in pieces:
         view.live(piece)
     view.look([User("hi", "U1", "You", "1.0"), *entries])
@@ -66,8 +68,22 @@ def test_a_secret_that_is_split_over_pieces_is_not_shown() -> None:
     assert shown.startswith("\nkey ")
 
 
-def test_terminal_escapes_are_not_shown() -> None:
-    assert "\x1b" not in typed([Answer("a\x1b[2Jb")])
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\u202ed\re\x08f\u200b"
+
+
+@pytest.mark.parametrize("size", range(1, len(HOSTILE) + 1))
+def test_terminal_escapes_are_not_shown_wherever_a_piece_ends(size: int) -> None:
+    pieces = [Answer(HOSTILE[at : at + size]) for at in range(0, len(HOSTILE), size)]
+
+    assert typed(pieces, ModelReply("m", answer=HOSTILE)) == "\nabcd\nef\n"
+
+
+def test_a_secret_that_is_split_by_what_cannot_be_seen_is_not_shown() -> None:
+    first, rest = f"key {SECRET[:9]}\u200b{SECRET[9:12]}\x1b[0m", SECRET[12:]
+
+    shown = typed([Answer(first), Answer(rest)], ModelReply("m", answer=first + rest))
+
+    assert shown == "\nkey [redacted]\n"
 
 
 def test_each_reply_is_compared_with_its_own_pieces_only() -> None:
@@ -79,7 +95,7 @@ def test_each_reply_is_compared_with_its_own_pieces_only() -> None:
     )
     question = User("hi", "U1", "You", "1.0")
     call = ModelReply("m", thought="I add.", calls=(ToolCall("c1", "calculate", "1+1"),))
-    view.begin([question])
+    view.begin([question], question.at)
     view.live(Thought("I add."))
     first: list[Entry] = [question, call, Observation("c1", "2")]
     view.look(first)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.inert import inert
+from bot.inert import LONGEST_HELD, InertStream, inert
 
 ESCAPES = st.sampled_from(
     [
@@ -72,3 +72,26 @@ def test_nothing_live_is_left_and_a_second_time_changes_nothing(text: str) -> No
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters="\u2065")))
 def test_letters_digits_signs_and_spaces_are_never_touched(text: str) -> None:
     assert text == inert(text)
+
+
+def in_pieces(pieces: list[str]) -> str:
+    stream = InertStream()
+    return "".join([*map(stream.feed, pieces), stream.finish()])
+
+
+FLAG = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+
+
+@given(st.lists(ESCAPES | st.text(max_size=3) | st.sampled_from([*FLAG, *"\x1b[]\\ \r\n2Jm"])))
+def test_in_pieces_a_text_is_made_as_inert_as_whole(pieces: list[str]) -> None:
+    assert in_pieces(pieces) == inert("".join(pieces))
+
+
+def test_an_escape_without_an_end_holds_back_no_more_than_its_limit() -> None:
+    stream, text = InertStream(), "word " * LONGEST_HELD
+
+    shown = [stream.feed(char) for char in f"\x1b]{text}"]
+
+    assert len("".join(shown)) > len(text) - LONGEST_HELD - 2
+    assert "\x1b" not in "".join(shown)
+    assert "".join([*shown, stream.finish()]) == text

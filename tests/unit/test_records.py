@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import get_args
 
@@ -22,11 +23,12 @@ from bot.agent.entries import (
     Usage,
     User,
 )
-from bot.agent.records import dump, load, load_all
+from bot.agent.records import KINDS, VERSION, dump, load, load_all
 from bot.errors import JournalUnreadable
 from bot.policy import Verdict
 
-any_entry = st.one_of(*(st.from_type(kind) for kind in get_args(Entry)))
+st.register_type_strategy(float, st.floats(allow_nan=False))
+any_entry: st.SearchStrategy[Entry] = st.one_of(*(st.builds(kind) for kind in KINDS.values()))
 
 
 @given(st.lists(any_entry, max_size=8))
@@ -35,6 +37,7 @@ def test_every_kind_of_entry_is_read_back_the_same(entries: list[Entry]) -> None
 
     assert load_all(texts) == entries
     assert [load(text) for text in texts] == entries
+    assert not any("\n" in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +98,75 @@ def test_what_cannot_be_read_is_refused_with_a_sentence(text: str, sentence: str
     assert sentence in str(caught.value)
 
 
-@given(st.text())
-def test_no_text_makes_reading_raise_anything_else(text: str) -> None:
+def test_every_kind_can_be_stored() -> None:
+    assert set(KINDS.values()) == set(get_args(Entry))
+    assert all(dataclasses.is_dataclass(kind) for kind in KINDS.values())
+
+
+@given(any_entry, st.text())
+def test_a_kind_from_another_release_is_not_read(entry: Entry, kind: str) -> None:
+    body = json.loads(dump(entry))
+    if kind not in KINDS:
+        with pytest.raises(JournalUnreadable, match="Run the release that wrote it"):
+            load(json.dumps({**body, "kind": kind}))
+
+
+@given(any_entry, st.one_of(st.integers(), st.none(), st.text(), st.lists(st.integers())))
+def test_a_version_from_another_release_is_not_read(entry: Entry, version: object) -> None:
+    body = json.loads(dump(entry))
+    if version != VERSION:
+        with pytest.raises(JournalUnreadable):
+            load(json.dumps({**body, "v": version}))
+
+
+@given(any_entry)
+def test_a_field_from_another_release_is_not_read_and_not_dropped(entry: Entry) -> None:
+    body = json.loads(dump(entry))
+
+    with pytest.raises(JournalUnreadable, match=f"damaged {body['kind']} record"):
+        load(json.dumps({**body, "colour": "red"}))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(any_entry, st.data())
+def test_a_field_of_another_type_is_not_read_as_something_else(
+    entry: Entry, data: st.DataObject
+) -> None:
+    """Whatever stands in a field: it is read as what it says, or it is not read."""
+    body = json.loads(dump(entry))
+    name = data.draw(st.sampled_from(sorted(set(body) - {"kind", "v"})))
+    value = data.draw(json_values)
     try:
-        load(text)
+        found = load(json.dumps({**body, name: value}))
     except JournalUnreadable:
         return
-    assert json.loads(text)
+    again = json.loads(dump(found))
+    assert isinstance(value, dict) or again[name] == value
+
+
+@given(any_entry, st.data())
+def test_a_record_that_lost_a_part_is_unreadable_or_has_its_default(
+    entry: Entry, data: st.DataObject
+) -> None:
+    body = json.loads(dump(entry))
+    name = data.draw(st.sampled_from(sorted(set(body) - {"kind", "v"})))
+    field = next(f for f in dataclasses.fields(entry) if f.name == name)
+    del body[name]
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        with pytest.raises(JournalUnreadable):
+            load(json.dumps(body))
+    else:
+        assert isinstance(load(json.dumps(body)), type(entry))
+
+
+@given(st.text() | json_values.map(json.dumps))
+def test_what_is_no_record_is_unreadable_and_nothing_else(text: str) -> None:
+    with pytest.raises(JournalUnreadable) as caught:
+        load(text)
+    assert str(caught.value).endswith(".")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bot.agent.entries import (
     Answered,
     Decided,
+    Edited,
     Entry,
     Failed,
     ModelReply,
@@ -23,8 +24,10 @@ from bot.agent.entries import (
 )
 from bot.agent.guard import Limits
 from bot.agent.loop import run_turn
+from bot.agent.prompt import Facts
 from bot.policy import Verdict
 from bot.rehearsal import LABEL, RehearsalModel
+from tests.doubles.specs import spec
 from tools.base import ToolContext
 from tools.catalog import builtin_tools
 from tools.toolset import Toolset
@@ -49,6 +52,9 @@ class Clock:
         return 0.0
 
 
+FACTS = Facts("a test")
+
+
 def allow(call: ToolCall) -> Decided:
     return Decided(call.id, Verdict.ALLOW)
 
@@ -65,10 +71,11 @@ class Rehearsal:
         at = f"{len(self.journal.entries)}.0"
         self.journal.entries.append(User(text, "U1", "Ann", at))
         with Workspace.at(self.root) as workspace:
-            tools = Toolset(builtin_tools(), ToolContext(workspace))
-            limits, clock = Limits(max_steps=12), Clock()
+            off = {"run_command": "There is no sandbox here."}
+            tools = Toolset(builtin_tools(), ToolContext(workspace), off=off)
+            limits, clock = Limits(max_steps=12, repeat=99, cycle=99, stall=99), Clock()
             model = RehearsalModel()
-            await run_turn(self.journal, model, tools, allow, "s", limits, clock, lambda: None)
+            await run_turn(self.journal, model, tools, allow, FACTS, limits, clock, lambda: None)
         reply, ending = self.journal.entries[-2:]
         assert isinstance(ending, Answered), ending
         assert isinstance(reply, ModelReply)
@@ -189,6 +196,59 @@ async def test_whatever_is_said_it_comes_to_an_answer(rehearsal: Rehearsal, text
     assert len(rehearsal.calls()) - before <= text.count("then") + 1
 
 
+def turn(*entries: Entry) -> Sequence[Entry]:
+    return [User("what is 6 * 7?", "U1", "Ann", "1.0"), *entries]
+
+
+CALCULATED = (
+    ModelReply("m", calls=(ToolCall("c", "calculate", '{"expression": "6 * 7"}'),)),
+    Observation("c", "42"),
+)
+
+
+async def reply_to(entries: Sequence[Entry]) -> ModelReply:
+    return await RehearsalModel().reply(
+        Facts("a test"), entries, [spec("calculate", "Calculate.", expression="string")]
+    )
+
+
+async def test_an_edited_question_is_worked_on_as_it_now_reads() -> None:
+    """Also when the call for the question as it was has come back already."""
+    edit = Edited("1.0", "what is 7 * 8?", "U1")
+
+    for entries in (turn(edit), turn(*CALCULATED, edit)):
+        (call,) = (await reply_to(entries)).calls
+        assert json.loads(call.arguments) == {"expression": "7 * 8"}
+
+    again = ModelReply("m", calls=(ToolCall("d", "calculate", '{"expression": "7 * 8"}'),))
+    done = await reply_to(turn(*CALCULATED, edit, again, Observation("d", "56")))
+    assert done.answer is not None
+    assert done.answer.startswith("7 * 8 = **56**")
+
+
+async def test_an_edit_of_an_earlier_message_does_not_begin_the_question_anew() -> None:
+    entries = [
+        User("hello", "U1", "Ann", "0.5"),
+        ModelReply("m", answer="Hello."),
+        Answered(("0.5",)),
+        *turn(*CALCULATED, Edited("0.5", "good evening", "U1")),
+    ]
+
+    assert (await reply_to(entries)).answer == f"6 * 7 = **42**\n\n{LABEL}"
+
+    asked = [*entries, Answered(("1.0",)), User("what did I say first?", "U1", "Ann", "2.0")]
+    remembered = (await reply_to(asked)).answer
+    assert remembered is not None
+    assert "“good evening”" in remembered
+
+
+async def test_a_deleted_message_is_neither_worked_on_nor_remembered() -> None:
+    entries = [*turn(User("what is 1 + 1?", "U1", "Ann", "2.0")), Edited("2.0", None)]
+
+    (call,) = (await reply_to(entries)).calls
+    assert json.loads(call.arguments) == {"expression": "6 * 7"}
+
+
 async def test_a_failed_turn_before_does_not_confuse_it() -> None:
     entries: Sequence[Entry] = [
         User("list", "U1", "Ann", "1.0"),
@@ -198,7 +258,7 @@ async def test_a_failed_turn_before_does_not_confuse_it() -> None:
         User("hello", "U1", "Ann", "2.0"),
     ]
 
-    reply = await RehearsalModel().reply("s", entries, ())
+    reply = await RehearsalModel().reply(FACTS, entries, ())
 
     assert reply.answer is not None
     assert reply.answer.startswith("I am only a rehearsal")

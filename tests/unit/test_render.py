@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -25,17 +26,9 @@ from bot.agent.entries import (
 from bot.policy import Verdict
 from bot.slack.blocks import visible_text
 from bot.slack.markdown import to_messages
-from bot.slack.render import (
-    STEPS_LIMIT,
-    PieceKind,
-    Verbosity,
-    as_text,
-    final_covers,
-    final_messages,
-    gist,
-    pieces,
-    steps_message,
-)
+from bot.slack.pieces import STEPS_LIMIT, PieceKind, Verbosity, pieces
+from bot.slack.render import as_text, final_covers, final_messages
+from bot.slack.steps import gist, steps_message
 
 ASKED = User("go", "U1", "alice", "1.0")
 
@@ -135,6 +128,52 @@ def test_more_than_fits_into_one_message_is_left_for_the_next() -> None:
         seen += keys
     assert sorted(seen) == sorted(piece.key for piece in wanted)
     assert len(seen) == len(set(seen))
+
+
+@pytest.mark.parametrize("verbosity", [Verbosity.STEPS, Verbosity.FULL])
+@pytest.mark.parametrize("length", [10, 400, 2000, 6000])
+def test_a_reply_with_many_calls_is_shown_whole_in_several_messages(
+    verbosity: Verbosity, length: int
+) -> None:
+    text = "word " * (length // 5)
+    names = [f"f{n:02}.txt" for n in range(40)]
+    calls = tuple(
+        ToolCall(name, "write_file", json.dumps({"path": name, "content": text})) for name in names
+    )
+    seen = [Observation(name, f"{name} was written; {text}") for name in names]
+    entries: list[Entry] = [ModelReply("m", thought="Many.", calls=calls), *seen]
+    wanted = pieces(entries, verbosity)
+
+    shown: list[str] = []
+    keys: list[str] = []
+    while left := [piece for piece in wanted if piece.key not in keys]:
+        message, posted = steps_message(entries, left, verbosity, lambda call: call.id)
+        assert len(message.blocks) <= 50
+        shown.append(visible_text(message.blocks))
+        assert len(shown[-1]) <= STEPS_LIMIT + 500
+        keys += posted
+
+    together = "\n".join(shown)
+    assert sorted(keys) == sorted(piece.key for piece in wanted)
+    assert together.count("Many.") == 1
+    for name in names:
+        assert f"→ {name} was written" in together
+        assert f"Write {name}" in together
+        if verbosity is Verbosity.FULL:
+            assert f'"path": "{name}"' in together
+    if length <= 2000 and verbosity is Verbosity.FULL:
+        assert together.count("word ") >= 40 * 2 * (length // 5)
+
+
+def test_which_parts_a_reply_has_does_not_hang_on_what_has_come_back() -> None:
+    calls = tuple(ToolCall(f"k{n}", "own", json.dumps({"text": "x" * 2000})) for n in range(9))
+    reply = ModelReply("m", calls=calls)
+    results = [Observation(call.id, "y" * 2500) for call in calls]
+    keys = [
+        [piece.key for piece in pieces([reply, *results[:n]], Verbosity.FULL) if piece.calls]
+        for n in range(10)
+    ]
+    assert keys == [["c0", "c0.1", "c0.2", "c0.3", "c0.4"]] * 10
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ _READ_ONLY_PROC = (
 )
 _CLOSED = (
     "The user that commands run as (uid {uid}) cannot enter {directory}, which holds the "
-    "workspaces. Set TREADLE_WORKSPACE to a place that it can enter, such as one below /srv, or "
-    "open this one: chmod a+x {directory}"
+    "workspaces. Open that directory (chmod a+x {directory}), or set TREADLE_WORKSPACE to a place "
+    "that it can enter, such as one below /srv."
 )
 _GONE = "{path} is not there. Correct [sandbox] read_only, or install what is missing."
 _NO_PROGRAM = "{path} is missing. Install it (Debian, Ubuntu: the packages bash and util-linux)."

@@ -61,9 +61,9 @@ def events(entries: Sequence[Entry]) -> Iterator[Event]:
     seen: dict[str, str] = {}
     for entry in entries:
         if isinstance(entry, Observation):
-            seen[entry.call_id] = entry.text
+            seen.setdefault(entry.call_id, entry.text)
             continue
-        if not isinstance(entry, _SPOKEN):
+        if not isinstance(entry, _SPOKEN) or entry == Overheard(()):
             continue
         if reply is not None:
             yield _replied(reply, seen)

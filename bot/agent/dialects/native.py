@@ -91,11 +91,19 @@ def _assistant(reply: ModelReply) -> Mapping[str, Json]:
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": call.name, "arguments": _sendable(call.arguments)},
+            "function": {"name": _name(call.name), "arguments": _sendable(call.arguments)},
         }
         for call in reply.calls
     ]
     return message
+
+
+def _name(name: str) -> str:
+    """A name that servers take: they refuse a history that holds any other.
+
+    Source: the OpenAI API reference, function names (letters, digits, _ and -, at most 64).
+    """
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
 
 
 def _sendable(arguments: str) -> str:

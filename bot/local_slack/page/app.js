@@ -131,7 +131,11 @@ class App {
     const before = this.route;
     this.route = readRoute();
     if (before.user !== this.route.user || before.token !== this.route.token) this.#another();
-    else if (this.store.loaded) this.#settle();
+    else if (this.store.loaded) {
+      this.#settle();
+      if (before.home !== this.route.home || before.channel !== this.route.channel)
+        this.#announce();
+    }
     this.store.changed();
   }
 

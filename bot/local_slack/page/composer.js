@@ -93,13 +93,14 @@ export class Composer {
   }
 
   async send() {
-    const text = this.box.value.trim();
+    const written = this.box.value;
+    const text = written.trim();
     if (!text) return;
     this.box.value = "";
     this.#typed();
-    const sent = text.startsWith("/") ? await this.#command(text) : await this.#post(text);
+    const sent = written.startsWith("/") ? await this.#command(text) : await this.#post(text);
     if (sent) this.app.sent(this.channel, this.thread);
-    else if (!this.box.value) this.fill(text);
+    else if (!this.box.value) this.fill(written);
   }
 
   #post(text) {

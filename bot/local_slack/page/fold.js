@@ -5,10 +5,10 @@ import { el } from "./dom.js";
 const LINES = 24;
 const SLACK_PX = 12;
 
-/** Whether the message shows steps of a turn, which its delivery key says (".…#c3" or "#o4"). */
+/** Whether the message shows steps of a turn, which its delivery key says (".…#c3", "#c3.1" or "#o4"). */
 export function isStep(message) {
   const { event_type: type, event_payload: payload } = message.metadata ?? {};
-  return type === "treadle_delivery" && /#[co]\d+$/.test(payload?.key ?? "");
+  return type === "treadle_delivery" && /#[co]\d+(\.\d+)?$/.test(payload?.key ?? "");
 }
 
 const observer = new ResizeObserver((entries) => {

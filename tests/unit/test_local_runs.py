@@ -1,0 +1,62 @@
+"""The embedded scheduler: work that breaks is tried again until it is done."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.errors import Fenced
+from bot.runs.local import RETRY_SECONDS, LocalRuns
+
+SOON = (0.0, 0.001)
+
+
+async def test_work_that_breaks_is_tried_again_however_often_it_breaks() -> None:
+    """Each time it had already looked at what arrived, as a runner does."""
+    seen: list[bool] = []
+
+    async def work(thread: str, arrived: asyncio.Event) -> None:
+        seen.append(arrived.is_set())
+        arrived.clear()
+        if len(seen) < 9:
+            raise OSError("the disk is full")
+
+    runs = LocalRuns(work, SOON)
+    runs.wake("t")
+    await asyncio.wait_for(runs.idle(), 10)
+
+    assert seen == [True] * 9
+
+
+async def test_another_thread_is_not_held_up_by_one_that_breaks() -> None:
+    done = asyncio.Event()
+
+    async def work(thread: str, arrived: asyncio.Event) -> None:
+        if thread == "broken":
+            raise OSError("no")
+        done.set()
+
+    runs = LocalRuns(work, SOON)
+    runs.wake_all(["broken", "whole"])
+    await asyncio.wait_for(done.wait(), 10)
+    await runs.close()
+
+
+async def test_a_thread_that_another_runner_has_is_left_to_it() -> None:
+    tries = 0
+
+    async def work(thread: str, arrived: asyncio.Event) -> None:
+        nonlocal tries
+        tries += 1
+        arrived.clear()
+        raise Fenced("Another runner has it.")
+
+    runs = LocalRuns(work, SOON)
+    runs.wake("t")
+    await asyncio.wait_for(runs.idle(), 10)
+
+    assert tries == 1
+
+
+def test_the_waits_grow_and_the_last_is_half_a_minute() -> None:
+    assert list(RETRY_SECONDS) == sorted(RETRY_SECONDS)
+    assert RETRY_SECONDS[-1] == 30.0
