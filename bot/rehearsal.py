@@ -208,11 +208,20 @@ def _report(asked: Sequence[Action], seen: Sequence[Observation]) -> str:
         case "write_file":
             return f"I wrote `{action.arguments['path']}`."
         case "list_dir":
-            return f"Here is what I found:\n\n```\n{last.text.rstrip()}\n```"
+            return f"Here is what I found:\n\n{_box(last.text)}"
         case "read_file":
-            return f"`{action.arguments['path']}` says:\n\n```\n{last.text.rstrip()}\n```"
+            return f"`{action.arguments['path']}` says:\n\n{_box(last.text)}"
         case _:
-            return f"This is what came of it:\n\n```\n{last.text.rstrip()}\n```"
+            how_it_ended, _, printed = last.text.partition("\n")
+            return f"{how_it_ended}\n\n{_box(printed)}"
+
+
+def _box(text: str) -> str:
+    """Markdown's box for text that stays as it is, fences in it included."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text.rstrip()}\n{fence}"
 
 
 def _answer(text: str) -> ModelReply:

@@ -99,11 +99,14 @@ class SlackView:
             await self._sign.clean(_asked(entries))
 
     async def notice(self, text: str, at: str) -> None:
-        key, message = f"n{at}", notice(text)
+        post = Post((f"n{at}",), notice(text), covers=(at,), final=True)
+
+        def rebuilt(shows: Sequence[str]) -> Post | None:
+            return post if tuple(shows) == post.shows else None
+
         while True:
-            if key in self._posts.refused:
-                message = as_text(message)[0]
-            post = Post((key,), message, covers=(at,), final=True)
+            if self._posts.refused.issuperset(post.shows):
+                post = replace(post, message=as_text(post.message)[0])
             look_up = self._posts.seconds_to_look_up()
             if not self._stands(post):
                 await self._slot(urgent=True)
@@ -112,7 +115,7 @@ class SlackView:
                 return
             else:
                 await asyncio.sleep(look_up)
-                await self._posts.look_up(lambda shows: post if shows[0] == key else None)
+                await self._posts.look_up(rebuilt)
 
     async def close(self) -> None:
         await self._sign.end()

@@ -7,16 +7,15 @@ import asyncio
 import os
 import platform
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from tests.bench.measure import Lost, measure
 from tests.bench.plan import QUICK, Bot, Plan
 from tests.bench.processes import HERE, ROOT, module, running
 from tests.bench.report import arrived, settings, table
+from tests.doubles.shell import open_place
 
 
 def main() -> None:
@@ -50,8 +49,8 @@ async def _run(plan: Plan) -> None:
         for number in range(1, plan.rounds + 1):
             for bot in (floor, treadle):
                 print(f"round {number} of {plan.rounds}: {bot.name}", file=sys.stderr)
-                with tempfile.TemporaryDirectory(prefix="bench-") as home:
-                    await measure(bot, model, Path(home), plan)
+                with open_place() as home:
+                    await measure(bot, model, home, plan)
     _print(plan, (floor, treadle), time.monotonic() - began)
 
 

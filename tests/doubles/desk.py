@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -102,6 +103,13 @@ class Desk:
     async def until(self, condition: Callable[[], T | None], timeout: float = 15.0) -> T:
         """The condition's value as soon as it holds."""
         return await self.slack.until(condition, timeout=timeout)
+
+    async def nothing_is_left_to_do(self) -> None:
+        """Until every thread is written down as finished, which is after its answer was posted."""
+        with closing(sqlite3.connect(self.home / ".treadle" / "treadle.db")) as database:
+            async with asyncio.timeout(15):
+                while database.execute("SELECT 1 FROM threads WHERE busy").fetchone():
+                    await asyncio.sleep(0.01)
 
     async def answered(self, channel: str, ts: str, covers: str) -> str:
         """The text of the final message that covers the message `covers`."""

@@ -39,6 +39,7 @@ memory_mb = 400
 @MORE@
 """
 """Memory and quota are small so that filling them is quick."""
+NO_LANDLOCK = "this host's kernel has no Landlock that is new enough"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,9 @@ def lacking(case: Case, mode: str = "") -> str:
     if case.only not in ("", os.uname().machine):
         return f"this machine is no {case.only}"
     if mode == "landlock" and landlock_abi() < NEEDED_ABI:
-        return "this host's kernel has no Landlock that is new enough"
+        return NO_LANDLOCK
+    if mode in ("bwrap", "bwrap-hostproc", "network") and not program("bwrap"):
+        return "bwrap is not installed"
     return ""
 
 

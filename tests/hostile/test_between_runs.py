@@ -17,9 +17,10 @@ import pytest
 from tests.doubles.model_endpoint import Say
 from tests.doubles.shell import open_place, within
 from tests.hostile.attack import HIT, hit
-from tests.hostile.stage import import_path, open_stage
+from tests.hostile.stage import NO_LANDLOCK, import_path, open_stage
 from tests.hostile.suite import MODES
 from tools.sandbox.contract import Mode, SandboxSettings
+from tools.sandbox.landlock_kernel import NEEDED_ABI, landlock_abi
 from tools.sandbox.lanes import Lanes
 from tools.sandbox.probe import find_confinement, owner_of
 from tools.sandbox.sandbox import Sandbox
@@ -27,6 +28,11 @@ from tools.workspace import Workspace
 from tools.workspaces import Workspaces
 
 pytestmark = pytest.mark.timeout(120)
+LACKING = {
+    "bwrap": pytest.mark.needs("bwrap"),
+    "landlock": pytest.mark.skipif(landlock_abi() < NEEDED_ABI, reason=NO_LANDLOCK),
+}
+HELD_IN = [pytest.param(mode, marks=LACKING[mode]) for mode in MODES]
 
 
 @contextmanager
@@ -44,7 +50,7 @@ def two_channels(mode: Mode) -> Iterator[tuple[Sandbox, Workspace, Workspace]]:
         yield sandbox, one, other
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", HELD_IN)
 async def test_a_command_cannot_reach_into_another_that_runs_at_the_same_time(mode: Mode) -> None:
     """X68: its files, its private /tmp, its environment and memory, its processes."""
     with two_channels(mode) as (sandbox, one, other):
@@ -83,7 +89,7 @@ async def test_a_command_cannot_reach_into_another_that_runs_at_the_same_time(mo
         await asyncio.wait([victim])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", HELD_IN)
 async def test_two_commands_of_one_workspace_never_run_at_the_same_time(mode: Mode) -> None:
     """X69: a race between a command and the next one's start is not to be had."""
     with two_channels(mode) as (sandbox, one, _):
@@ -95,7 +101,7 @@ async def test_two_commands_of_one_workspace_never_run_at_the_same_time(mode: Mo
     assert all(HIT not in d.text for d in done)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", HELD_IN)
 async def test_nothing_survives_the_bot_that_is_killed(mode: Mode) -> None:
     """X70: daemons of a command, when the bot gets SIGKILL in the middle of it."""
     async with open_stage(mode) as stage:

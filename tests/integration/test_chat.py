@@ -95,6 +95,7 @@ async def place() -> AsyncIterator[Place]:
     await model.stop()
 
 
+@pytest.mark.needs("bwrap")
 async def test_a_thought_a_tool_its_observation_and_the_answer_are_printed(place: Place) -> None:
     place.model.play([Say("I multiply.", calls=(CALCULATE,)), Say("It is **42**.")])
 
@@ -175,6 +176,7 @@ async def test_a_long_observation_says_how_much_is_not_shown(place: Place) -> No
     assert "line 39" not in out
 
 
+@pytest.mark.needs("bwrap")
 async def test_a_model_that_refuses_is_a_sentence_and_the_chat_goes_on(place: Place) -> None:
     place.model.play([Refuse(401, {"error": {"message": "no"}}), Say("Now it works.")])
 

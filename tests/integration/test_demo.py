@@ -1,4 +1,4 @@
-"""`treadle demo` as a person starts it: where its page is, and what it says when it cannot start."""
+"""`treadle demo` as a person starts it: where its page is, and what it says if it cannot start."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ def taken(port: int = 0) -> Iterator[int]:
         yield port
 
 
+@pytest.mark.needs("bwrap")
 async def test_where_its_usual_port_is_taken_it_picks_a_free_one_and_says_the_address(
     project: Path,
 ) -> None:

@@ -24,6 +24,8 @@ from tests.doubles.desk import Desk, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
 from tests.doubles.shell import open_place
 
+pytestmark = pytest.mark.needs("bwrap")
+
 ROOT = Path(__file__).parents[2]
 SUBJECTS = [
     "settings", "database", "workspace", "tools", "shell", "model", "model format", "slack token",

@@ -14,7 +14,6 @@ from bot.agent.entries import (
     Answered,
     Decided,
     Entry,
-    Failed,
     ModelReply,
     Observation,
     Resumed,

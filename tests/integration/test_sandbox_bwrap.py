@@ -17,6 +17,8 @@ import pytest
 from tests.doubles.shell import Shell, open_shell, running, within
 from tools.sandbox.contract import Limit, SandboxSettings
 
+pytestmark = pytest.mark.needs("bwrap")
+
 SETTINGS = SandboxSettings(mode="bwrap", timeout_s=30, memory_mb=256, processes=64, disk_mb=20_000)
 
 

@@ -15,6 +15,8 @@ from tools.sandbox.hosts import Address, HostRules
 from tools.sandbox.probe import owner_of
 from tools.sandbox.proxy import ConnectProxy
 
+pytestmark = pytest.mark.needs("bwrap")
+
 LOOPBACK = ipaddress.ip_address("127.0.0.1")
 SETTINGS = SandboxSettings(mode="bwrap", network=("allowed.test",))
 CLIENT = """

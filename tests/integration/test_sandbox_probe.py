@@ -48,6 +48,7 @@ async def reason(place: Path, settings: SandboxSettings, programs: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.needs("bwrap")
 @pytest.mark.parametrize("mode", ["auto", "bwrap", "bwrap-hostproc"])
 async def test_the_real_profile_passes_its_self_test_and_leaves_nothing(
     place: Path, mode: str
@@ -68,6 +69,7 @@ async def test_without_bubblewrap_the_package_is_named(place: Path) -> None:
     assert "apt-get install bubblewrap" in text
 
 
+@pytest.mark.needs("bwrap")
 async def test_a_bubblewrap_in_the_path_of_who_started_it_is_not_taken(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ async def test_a_broken_host_is_told_what_to_do(place: Path, says: str, advice: 
     assert advice in await reason(place, SandboxSettings(), fake_bwrap(place, says))
 
 
+@pytest.mark.needs("bwrap")
 async def test_a_program_that_only_pretends_to_hold_in_is_found_out(place: Path) -> None:
     """It runs the command with the rights of whoever started it."""
     programs = fake_bwrap(place, "")
@@ -120,6 +123,7 @@ async def test_a_program_that_only_pretends_to_hold_in_is_found_out(place: Path)
     assert "No command is run on this host." in text
 
 
+@pytest.mark.needs("bwrap")
 async def test_a_directory_to_show_that_is_not_there_is_named(place: Path) -> None:
     settings = SandboxSettings(read_only=(place / "nothing",))
     text = await reason(place, settings, "/usr/bin")
@@ -127,6 +131,7 @@ async def test_a_directory_to_show_that_is_not_there_is_named(place: Path) -> No
     assert f"{place}/nothing is not there" in text
 
 
+@pytest.mark.needs("bwrap")
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: an ordinary user reaches its own files")
 async def test_as_root_a_workspace_that_the_user_cannot_reach_names_the_directory() -> None:
     with open_place() as place:

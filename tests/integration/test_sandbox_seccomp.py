@@ -17,7 +17,10 @@ from tools.sandbox.seccomp import MACHINES, Sockets, filter_program
 from tools.sandbox.syscalls import ATTACKED, KEYS, MACHINE, MOUNTS, NODES, OTHERS
 
 HERE = os.uname().machine
-pytestmark = pytest.mark.skipif(HERE not in MACHINES, reason="this machine is no x86_64 or aarch64")
+pytestmark = [
+    pytest.mark.needs("bwrap"),
+    pytest.mark.skipif(HERE not in MACHINES, reason="this machine is no x86_64 or aarch64"),
+]
 
 CALLER = """
 import ctypes, json, os, sys

@@ -17,6 +17,8 @@ from tools.sandbox.contract import Completed, Limit, SandboxSettings
 from tools.shell import headline
 from tools.toolset import Ran, Toolset
 
+pytestmark = pytest.mark.needs("bwrap")
+
 SETTINGS = SandboxSettings(mode="bwrap", timeout_s=20, output_kb=64)
 
 

@@ -14,6 +14,8 @@ from tests.doubles.desk import arguments
 from tests.doubles.model_endpoint import ModelEndpoint, Reply, Say
 from tests.doubles.shell import open_place
 
+pytestmark = pytest.mark.needs("bwrap")
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -160,6 +161,12 @@ async def already_running(desk: Desk) -> str:
         return await start_error(desk)
 
 
+async def port_taken(desk: Desk) -> str:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        desk.port = other.getsockname()[1]
+        return await start_error(desk, SLACK_APP_TOKEN="", SLACK_SIGNING_SECRET="8f742231b10e8888")
+
+
 async def slack_unreachable(desk: Desk) -> str:
     return await start_error(desk, SLACK_API_URL="http://127.0.0.1:9/api/")
 
@@ -179,6 +186,11 @@ async def key_refused(desk: Desk) -> str:
 
 async def model_unknown(desk: Desk) -> str:
     desk.model.play([Refuse(404, {"error": {"message": "no such model"}})])
+    return (await ask(desk))[-1]
+
+
+async def no_such_address(desk: Desk) -> str:
+    desk.environ["OPENAI_BASE_URL"] = desk.model.base_url.removesuffix("/v1")
     return (await ask(desk))[-1]
 
 
@@ -209,6 +221,13 @@ async def file_too_large(desk: Desk) -> str:
 
 async def path_outside(desk: Desk) -> str:
     return await observed(desk, "read_file", arguments(path="../../treadle.toml"))
+
+
+async def no_sandbox(desk: Desk) -> str:
+    desk.config('[sandbox]\nread_only = ["/opt/not-there"]\n')
+    said = await observed(desk, "run_command", arguments(command="true"))
+    assert await finding(desk, "shell") in said
+    return said
 
 
 async def guest(desk: Desk) -> str:
@@ -254,9 +273,10 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     for f in (
         no_token, wrong_token, user_token, app_token, wrong_app_token, socket_mode_off,
         missing_scope, no_events, agent_off, not_in_channel, clock_skew, bad_toml,
-        workspace_unusable, home_unusable, already_running, slack_unreachable, model_unreachable,
-        key_refused, model_unknown, model_quota, model_down, file_too_large, path_outside, guest,
-        denied_tool, ask_tool, message_too_long, in_circles, unreadable_replies, too_many_steps,
+        workspace_unusable, home_unusable, already_running, port_taken, slack_unreachable,
+        model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
+        file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
+        in_circles, unreadable_replies, too_many_steps,
     )
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ import pytest
 
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.options import Options
+from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Request, Say
 
@@ -276,6 +277,7 @@ async def test_where_the_journal_cannot_be_read_each_message_is_told_so_once(des
     async with desk.treadle():
         root = await alice.say("#general", "@treadle hello")
         await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
     rewrite_journal(desk, '"v":1', '"v":99')
 
     async with desk.treadle():
@@ -296,3 +298,25 @@ async def test_where_the_journal_cannot_be_read_each_message_is_told_so_once(des
     async with desk.treadle():
         await desk.until(lambda: desk.bot_replies("#general", root)[4:])
     assert desk.bot_replies("#general", root)[4:] == ["Ok."]
+
+
+async def test_a_notice_whose_outcome_is_unknown_stands_there_once(desk: Desk) -> None:
+    desk.patience = Patience(look_up=0.3)
+    desk.model.play([Say("Ok.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle hello")
+        await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
+    rewrite_journal(desk, '"v":1', '"v":99')
+
+    async with desk.treadle():
+        for effect in (Effect.LOSE_ANSWER, Effect.SERVER_ERROR):  # it happened, it did not
+            desk.slack.fail(FaultRule(effect, "chat.postMessage", count=1))
+            ts = await alice.reply("#general", root, "again")
+            await desk.answered("#general", root, covers=ts)
+            await desk.until(lambda: not desk.slack.courier.pending)
+        last = await alice.reply("#general", root, "and again")
+        await desk.answered("#general", root, covers=last)
+
+    assert len(desk.bot_replies("#general", root)) == 4

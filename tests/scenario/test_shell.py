@@ -13,6 +13,8 @@ from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 from tests.doubles.shell import open_place
 
+pytestmark = pytest.mark.needs("bwrap")
+
 
 @pytest.fixture
 async def reachable() -> AsyncIterator[Desk]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Callable
 
@@ -98,14 +97,6 @@ async def file_appears(desk: Desk, name: str) -> None:
             await asyncio.sleep(0.01)
 
 
-async def nothing_is_left_to_do(desk: Desk) -> None:
-    rows = sqlite3.connect(desk.home / ".treadle" / "treadle.db")
-    async with asyncio.timeout(10):
-        while rows.execute("SELECT count(*) FROM threads WHERE busy").fetchone() != (0,):
-            await asyncio.sleep(0.01)
-    rows.close()
-
-
 async def test_of_several_calls_the_quick_ones_are_shown_with_the_held_call(desk: Desk) -> None:
     with_waiting_tool(desk)
     calls = (("calculate", arguments(expression="6*7")), ("wait_for", arguments(name="go")))
@@ -179,7 +170,7 @@ async def test_a_turn_that_was_over_before_the_verbosity_changed_stays_as_it_was
     async with desk.treadle():
         root = await alice.say("#general", "@treadle 17 * 23?")
         await desk.answered("#general", root, covers=root)
-        await nothing_is_left_to_do(desk)
+        await desk.nothing_is_left_to_do()
 
     desk.config('[slack]\nverbosity = "steps"')
     async with desk.treadle():

@@ -10,6 +10,8 @@ from tests.doubles.desk import Desk
 from tests.doubles.model_endpoint import Say
 from tests.doubles.sessions import contents, session
 
+pytestmark = pytest.mark.needs("bwrap")
+
 WRITE = r'<action>write_to_file("hello.py", "print(\"hello world\")\n")</action>'
 RUN = '<action>run_terminal_command("python3 hello.py")</action>'
 

@@ -242,6 +242,18 @@ async def test_an_edit_of_an_earlier_message_does_not_begin_the_question_anew() 
     assert "“good evening”" in remembered
 
 
+async def test_of_a_command_it_says_how_it_ended_and_shows_what_it_printed() -> None:
+    entries: Sequence[Entry] = [
+        User("run cat x", "U1", "Ann", "1.0"),
+        ModelReply("m", calls=(ToolCall("c", "run_command", '{"command": "cat x"}'),)),
+        Observation("c", "Exit code 1 after 0.1 s\n```\nnot the end\n```\n"),
+    ]
+
+    assert (await reply_to(entries)).answer == (
+        f"Exit code 1 after 0.1 s\n\n````\n```\nnot the end\n```\n````\n\n{LABEL}"
+    )
+
+
 async def test_a_deleted_message_is_neither_worked_on_nor_remembered() -> None:
     entries = [*turn(User("what is 1 + 1?", "U1", "Ann", "2.0")), Edited("2.0", None)]
 

@@ -1,0 +1,108 @@
+"""Slack: its tokens and Web API, `/treadle` and App Home."""
+
+from __future__ import annotations
+
+
+def slack_unreachable() -> str:
+    return "Slack cannot be reached. Check the network (or SLACK_API_URL)."
+
+
+def slack_no_answer(method: str) -> str:
+    return f"Slack did not answer {method}, so it may or may not have happened."
+
+
+def slack_refused(method: str, code: str, needed: str) -> str:
+    known = SLACK_CODES.get(code, "")
+    scope = f" (scope {needed})" if needed else ""
+    return f"Slack refused {method}: {code}{scope}. {known}".strip()
+
+
+SLACK_CODES = {
+    "missing_scope": "Reinstall the app from manifest.yml so that it gets every scope.",
+    "not_in_channel": "Invite the bot to the channel with /invite.",
+    "channel_not_found": "The channel is gone, or the bot was removed from it.",
+    "is_archived": "The channel is archived; unarchive it or ask elsewhere.",
+    "invalid_auth": "Copy the Bot User OAuth Token anew into SLACK_BOT_TOKEN.",
+    "token_revoked": "Reinstall the app and copy its new token into SLACK_BOT_TOKEN.",
+    "account_inactive": "Reinstall the app and copy its new token into SLACK_BOT_TOKEN.",
+    "not_allowed_token_type": "SLACK_BOT_TOKEN must be a bot token that begins with xoxb-.",
+}
+
+
+def token_refused(code: str) -> str:
+    known = SLACK_CODES.get(code, "Copy the Bot User OAuth Token anew into SLACK_BOT_TOKEN.")
+    return f"Slack refused SLACK_BOT_TOKEN ({code}). {known}"
+
+
+def not_a_bot_token() -> str:
+    return (
+        "SLACK_BOT_TOKEN belongs to a person, not to a bot. Copy the Bot User OAuth Token, which "
+        "begins with xoxb-."
+    )
+
+
+def app_token_refused(code: str) -> str:
+    return (
+        f"Slack refused SLACK_APP_TOKEN ({code}). Make an app-level token with the scope "
+        "connections:write (Basic Information, App-Level Tokens) and copy it: it begins with xapp-."
+    )
+
+
+def socket_mode_off(code: str) -> str:
+    return (
+        f"Slack gives this app no Socket Mode connection ({code}). Turn Socket Mode on in the "
+        "app's settings, or remove SLACK_APP_TOKEN and set SLACK_SIGNING_SECRET to use HTTP."
+    )
+
+
+def socket_retry(why: str, seconds: float) -> str:
+    return f"No connection to Slack ({why.rstrip('.')}); trying again in {seconds:.0f} s."
+
+
+def scopes_missing(scopes: tuple[str, ...]) -> str:
+    return (
+        f"The app was installed without {', '.join(scopes)}. Update it from manifest.yml and "
+        "reinstall it, or some things will not work."
+    )
+
+
+def clock_off(seconds: float) -> str:
+    way = "ahead of" if seconds > 0 else "behind"
+    return (
+        f"This machine's clock is {abs(seconds):.0f} s {way} Slack's. Set it right: from 5 minutes "
+        "on, Slack's signed requests are refused."
+    )
+
+
+def command_help() -> str:
+    return (
+        "Mention me in a channel and I work in that thread: I show what I think, which tools I "
+        "use and what they return, then I answer. Reply in the thread to go on. In a direct "
+        "message no mention is needed.\n"
+        "`/treadle help` shows this."
+    )
+
+
+def command_unknown(word: str) -> str:
+    return f"`/treadle` does not know “{word}”. Try `/treadle help`."
+
+
+def home_intro() -> str:
+    return (
+        "Mention me in a channel, or write to me under Messages. I show each thought and each "
+        "tool's result in the thread, then I answer; reply there to go on."
+    )
+
+
+def home_tools() -> str:
+    return "What I can use"
+
+
+def home_model(model: str) -> str:
+    return f"Model: {model}"
+
+
+def place_of(channel: str) -> str:
+    if channel.startswith("D"):
+        return "a direct message"
+    return "a Slack channel thread"
