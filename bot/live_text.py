@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from bot import words
-from bot.agent.shown import Answer, Piece, Thought
+from bot.agent.shown import Answer, Piece, Thought, WasThought
 from bot.inert import InertStream
 
 
@@ -37,6 +37,9 @@ class LiveText:
             self.end()
             self._put(f"{words.reply_again()}\n")
             return
+        if isinstance(piece, WasThought):
+            self._was_thought()
+            return
         if self._kind is not type(piece):
             self._finish()
             if not piece.text.strip():
@@ -54,6 +57,12 @@ class LiveText:
         seen = frozenset(text.strip() for text in self._texts.values())
         self._texts.clear()
         return seen
+
+    def _was_thought(self) -> None:
+        self._finish()
+        if Answer in self._texts:
+            self._put(f"  {words.was_thinking()}\n")
+        self._texts = {Thought: "".join(self._texts.values())}
 
     def _finish(self) -> None:
         if self._run is not None:

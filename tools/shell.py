@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 import signal
 
-from tools.base import BadArguments, ToolContext, ToolError, ToolOutput, tool
+from tools.base import BadArguments, ToolContext, ToolOutput, tool
 from tools.errors import SandboxUnavailable
-from tools.paths import shown
 from tools.printed import printed
 from tools.sandbox.contract import Completed, Limit, SandboxSettings
-from tools.truncate import OUTPUT_LIMIT
-from tools.workspace import Workspace
 
+TOO_LARGE = 128 + signal.SIGXFSZ
 LONGEST_COMMAND = 100_000
 """Bytes; Linux takes 131,072 for one argument."""
-KEPT_IN = ".treadle"
-"""The directory of the workspace that holds long outputs."""
-ROOM = 500
-"""Characters of an observation that are not output: the first line and its hint."""
 
 
 @tool(aliases=("run_terminal_command",), changes=True, key_argument="command")
@@ -42,12 +34,7 @@ async def run_command(context: ToolContext, command: str, timeout_s: int = 60) -
         done, min(timeout_s, context.sandbox.settings.timeout_s), context.sandbox.settings
     )
     text = printed(done.text).rstrip()
-    if not text:
-        return ToolOutput(f"{head}\n(no output)")
-    more = ""
-    if len(text) > OUTPUT_LIMIT - ROOM:
-        more = await asyncio.to_thread(_keep, context.workspace, text)
-    return ToolOutput(f"{head}\n{text}", more)
+    return ToolOutput(f"{head}\n{text or '(no output)'}")
 
 
 def _check(command: str, timeout_s: int) -> None:
@@ -72,13 +59,19 @@ def headline(done: Completed, timeout_s: float, settings: SandboxSettings) -> st
             f". The workspace is over its quota of {settings.quota_mb} MB, so that files could "
             "only be deleted; delete what is not needed"
         )
+    if done.uncountable:
+        time += (
+            ". A directory in the workspace cannot be read or is too deep, so that nobody knows "
+            "what it takes and files could only be deleted; delete it (after chmod -R u+rwX)"
+        )
     if done.stopped_for is not None:
         reason = _reason(done.stopped_for, timeout_s, settings)
         return f"Stopped after {time}: {reason}"
     if done.exit_code is None:
         name = signal.Signals(done.signal).name if done.signal is not None else "a signal"
         return f"Killed by {name} after {time}. It may have used too much memory; do less at once."
-    hint = _hint(done.exit_code, settings)
+    limited = done.over_quota or done.uncountable
+    hint = "" if limited and done.exit_code == TOO_LARGE else _hint(done.exit_code, settings)
     return f"Exit code {done.exit_code} after {time}{f'. {hint}' if hint else ''}"
 
 
@@ -117,17 +110,7 @@ def _hint(code: int, settings: SandboxSettings) -> str:
             return "A process was killed, perhaps for want of memory; do less at once."
         case 152:
             return f"A process used up its {settings.cpu_s} s of processor time."
-        case 153:
+        case code if code == TOO_LARGE:
             return f"A file grew beyond {settings.file_mb} MB, which is as large as one may get."
         case _:
             return ""
-
-
-def _keep(workspace: Workspace, text: str) -> str:
-    """Store a long output where read_file finds it; a sentence that says where, or why not."""
-    path = f"{KEPT_IN}/output-{secrets.token_hex(4)}.txt"
-    try:
-        workspace.write_text(path, f"{text}\n")
-    except ToolError as error:
-        return f"The whole output could not be kept ({shown(str(error), 200).rstrip('.')})."
-    return f"All that was read is in {path}; page through it with read_file."

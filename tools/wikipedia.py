@@ -110,11 +110,11 @@ def _answer(found: Mapping[str, Json], query: str) -> str:
             f"Wikipedia has nothing about {shown(query)}. Try another spelling or fewer words."
         )
     first = (articles or hits)[0]
-    title = plain(_text(first, "title"))
-    body = plain(_text(first, "extract")) or _snippet(hits, _text(first, "title"))
+    title = _tidy(_text(first, "title"))
+    body = _tidy(_text(first, "extract")) or _snippet(hits, _text(first, "title"))
     if len(body) > EXTRACT:
         body = f"{body[:EXTRACT].rsplit(' ', 1)[0]} …"
-    others = [plain(_text(hit, "title")) for hit in hits]
+    others = [_tidy(_text(hit, "title")) for hit in hits]
     others = [other for other in others if other and other != title][:OTHERS]
     more = f"\n\nOther articles: {'; '.join(others)}" if others else ""
     return f"{title}\n\n{body or '(no text)'}{more}"
@@ -153,5 +153,10 @@ def plain(markup: str) -> str:
         elif name in _BREAKS:
             parts.append("\n")
     parts.append("" if hidden else markup[position:])
-    lines = (" ".join(line.split()) for line in unescape("".join(parts)).splitlines())
+    return _tidy(unescape("".join(parts)))
+
+
+def _tidy(text: str) -> str:
+    """The text without empty lines; one that was asked for as plain holds no markup to strip."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)

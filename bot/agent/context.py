@@ -63,9 +63,35 @@ def visible(entries: Sequence[Entry]) -> Sequence[Entry]:
     if at is None:
         return entries
     summary = cast(Summary, entries[at])
-    kept = [entries[position] for position in summary.kept]
     rest = (e for e in islice(entries, summary.upto, None) if not isinstance(e, Summary))
-    return [*kept[:1], summary, *kept[1:], *rest]
+    first = _first_question(entries)
+    kept = _verbatim(entries, summary)
+    before = [entry for at, entry in kept if at == first]
+    return [*before, summary, *(entry for at, entry in kept if at != first), *rest]
+
+
+def _verbatim(entries: Sequence[Entry], summary: Summary) -> list[tuple[int, Entry]]:
+    """What a folding kept, with positions, as the changes left it that were folded away."""
+    folded = enumerate(islice(entries, summary.upto))
+    changes = {
+        entry.at: entry.text
+        for at, entry in folded
+        if isinstance(entry, Edited) and at not in summary.kept
+    }
+    found: list[tuple[int, Entry]] = []
+    for at in summary.kept:
+        entry = entries[at]
+        if isinstance(entry, User):
+            text = changes.get(entry.at, entry.text)
+            if text is None:
+                continue
+            entry = replace(entry, text=text)
+        found.append((at, entry))
+    return found
+
+
+def _first_question(entries: Sequence[Entry]) -> int | None:
+    return next((at for at, entry in enumerate(entries) if isinstance(entry, User)), None)
 
 
 def _as_it_reads_now(entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -198,8 +224,13 @@ def _boundaries(entries: Sequence[Entry], done: int, turn: int) -> list[int]:
 def _kept(entries: Sequence[Entry], turn: int, space: int) -> list[int]:
     """The positions of what stays verbatim: the first question, and what is to be answered."""
     asked = [at for at in range(turn, len(entries)) if isinstance(entries[at], User | Edited)]
-    first = next((at for at, entry in enumerate(entries) if isinstance(entry, User)), None)
-    if first is None or first in asked or weight(entries[first]) > space // FIRST_SHARE:
+    first = _first_question(entries)
+    if first is None or first in asked:
+        return asked
+    question = cast(User, entries[first])
+    changes = [e.text for e in entries[:turn] if isinstance(e, Edited) and e.at == question.at]
+    text = changes[-1] if changes else question.text
+    if text is None or weight(replace(question, text=text)) > space // FIRST_SHARE:
         return asked
     return [first, *asked]
 

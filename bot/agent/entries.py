@@ -94,7 +94,8 @@ class ModelReply:
     in the field it came in. `seconds` is how long the model took.
     `dialect` is the format it was read in and, for the text formats, `raw` the part of its text
     that counts, verbatim: so that it is sent back byte for byte. `problem` says why the reply
-    could not be read; then it has neither calls nor an answer.
+    could not be read; then it has neither calls nor an answer. `written` says that the call came
+    as text where function calling was offered (dialect `auto`).
     """
 
     model: str
@@ -109,6 +110,7 @@ class ModelReply:
     dialect: str = "native"
     raw: str = ""
     problem: str = ""
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ renews everything: only what came after the newest one counts. Pure.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +19,10 @@ UNREADABLE = 3
 """Replies in a row that could not be read before the turn ends."""
 PERIOD = 8
 """Calls in the longest cycle that is looked for."""
+_TOOK = re.compile(r"\A((?:Exit code -?\d+|Stopped|Killed by [\w ]{1,40}?) after) [\d.,]+ s\b")
+"""How long a command took, in the first line of what it came to."""
+_CUT_NOTE = re.compile(r"^\[… [\d,]+ characters(?: \([\d,]+ lines\))? cut here\.[^\n]*…\]$", re.M)
+"""The note in a long result; it names a new file each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def _limit_reached(since: Sequence[Entry], limits: Limits) -> str | None:
 
 
 class _Did(NamedTuple):
-    """One finished call; two are the same if name, arguments and result are."""
+    """One finished call; two are the same if name, arguments and result (see `_result`) are."""
 
     name: str
     arguments: str
@@ -132,8 +137,17 @@ def _steps(since: Sequence[Entry]) -> list[list[tuple[int, _Did]]]:
             calls = {call.id: (call.name, _canonical(call.arguments)) for call in entry.calls}
             steps += [[]] if calls else []
         elif isinstance(entry, Observation) and entry.call_id in calls:
-            steps[-1].append((at, _Did(*calls[entry.call_id], entry.text, entry.is_error)))
+            steps[-1].append((at, _did(entry, calls[entry.call_id])))
     return [step for step in steps if step]
+
+
+def _did(seen: Observation, call: tuple[str, str]) -> _Did:
+    return _Did(*call, _result(seen.text), seen.is_error)
+
+
+def _result(text: str) -> str:
+    """What a call came to, without what differs each time it is made."""
+    return _CUT_NOTE.sub("[…]", _TOOK.sub(r"\1", text))
 
 
 def _canonical(arguments: str) -> str:

@@ -21,6 +21,14 @@ class Answer:
     text: str
 
 
-Piece: TypeAlias = Thought | Answer
+@dataclass(frozen=True, slots=True)
+class WasThought:
+    """Everything that was shown of this reply so far was thinking; that is known only now.
+
+    Local models' templates open the thinking before the reply begins, so that only its end comes.
+    """
+
+
+Piece: TypeAlias = Thought | Answer | WasThought
 Show: TypeAlias = Callable[[Piece | None], None]
 """Shows a piece; None says that the pieces of this reply so far are void."""

@@ -95,9 +95,12 @@ class ChatModel:
             raise
         except Exception as error:
             raise translated(error, self._endpoint) from error
-        found = _read(asking.dialect(known), whole, asking)
-        await self._notice(found, known, entries)
-        return _reply(self.name, whole, found, time.monotonic() - began - patience.waited)
+        dialect = asking.dialect(known)
+        found = _read(dialect, whole, asking)
+        reply = _reply(self.name, whole, found, time.monotonic() - began - patience.waited)
+        if self._endpoint.dialect != "auto" or dialect.name != "native":
+            return reply
+        return await self._noticed(reply, known, entries)
 
     async def _connected(self) -> openai.AsyncOpenAI:
         """The one client; whoever asks while it is being made waits for it."""
@@ -126,7 +129,7 @@ class ChatModel:
                     raise
                 continue
             cuts += 1
-            if collected.finish:
+            if collected.complete:
                 return collected.whole()
             shown.void()
             if cuts == CUT_STREAM_TRIES:
@@ -157,8 +160,10 @@ class ChatModel:
             collected.broken = None if cut else error
         if not collected.chunks and collected.broken is None:
             check_kind(stream.response.headers.get("content-type", ""), self._endpoint)
-        if collected.finish:
+        if collected.complete:
             shown.end()
+        elif collected.finish:
+            log.info("%s ended its reply for %.100r", self.name, collected.finish)
         return collected
 
     async def _learn(self, known: dict[str, str], fact: str, value: str) -> None:
@@ -166,15 +171,20 @@ class ChatModel:
         known[fact] = value
         await self._knowledge.learn(self._endpoint.address, self.name, fact, value)
 
-    async def _notice(self, found: Read, known: dict[str, str], entries: Sequence[Entry]) -> None:
+    async def _noticed(
+        self, reply: ModelReply, known: dict[str, str], entries: Sequence[Entry]
+    ) -> ModelReply:
         """Under `auto`, a model that wrote its call out twice is spoken to as it speaks."""
-        if self._endpoint.dialect != "auto" or not found.parsed.calls:
-            return
-        if known.get(DIALECT, "native") == "native" != found.dialect and any(
-            isinstance(entry, ModelReply) and entry.calls and entry.dialect == found.dialect
+        if not reply.calls or reply.dialect == "native":
+            return reply
+        if any(
+            isinstance(entry, ModelReply)
+            and entry.written
+            and (entry.model, entry.dialect) == (reply.model, reply.dialect)
             for entry in entries
         ):
-            await self._learn(known, DIALECT, found.dialect)
+            await self._learn(known, DIALECT, reply.dialect)
+        return replace(reply, written=True)
 
 
 def _open_client(end: Endpoint) -> openai.AsyncOpenAI:

@@ -22,6 +22,11 @@ from bot.model.requests import REASONING_FIELDS
 
 _Object: TypeAlias = Mapping[str, Any]
 
+_ENDED = frozenset({"stop", "tool_calls", "function_call"})
+_CUT_OFF = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+_FILTERED = frozenset({"content_filter", "sensitive"})
+"""What an endpoint says of a reply's end: OpenAI's words, and those of Zhipu and of gateways."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -54,7 +59,8 @@ class Whole:
 class Collected:
     """Takes chunks in, parsed from JSON, and gives the whole reply.
 
-    `finish` stays empty if the stream was cut; `broken` is what could not be read of it.
+    `finish` is how the endpoint says that the reply ended, empty if the stream was cut; `broken`
+    is what could not be read of it.
     """
 
     finish: str = ""
@@ -74,7 +80,7 @@ class Collected:
         if usage := _object(body.get("usage")):
             self._usage = _read_usage(usage)
         for choice in _objects(body.get("choices"))[:1]:
-            self.finish = _string(choice.get("finish_reason")) or self.finish
+            self.finish = _string(choice.get("finish_reason")).lower() or self.finish
             return self._delta(_object(choice.get("delta")))
         return Said()
 
@@ -120,13 +126,24 @@ class Collected:
         begins = _string(_object(part.get("function")).get("name"))
         return None if begins or not self._calls else self._calls[-1]
 
+    @property
+    def complete(self) -> bool:
+        """Whether the endpoint said that this is all there is.
+
+        Any other end ("network_error", "insufficient_system_resource", "error") may have come in
+        the middle of an action.
+        """
+        return self.finish in _ENDED | _CUT_OFF | _FILTERED
+
     def whole(self) -> Whole:
         """The reply of a stream that was not cut. Raises ModelError if it is none to act on."""
-        if self.finish == "content_filter":
+        if not self.complete:
+            raise ModelUnavailable(words.model_cut_stream())
+        if self.finish in _FILTERED:
             raise ModelRefused(words.model_filtered())
         apart = thinking_apart(_joined("".join(self._text)))
         reasoning = _joined("".join(self._reasoning)) or apart.reasoning
-        cut_off = self.finish == "length"
+        cut_off = self.finish in _CUT_OFF
         calls = self._tool_calls()
         if cut_off and (calls or not apart.text):
             raise ModelRefused(words.model_cut_off())

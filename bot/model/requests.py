@@ -35,16 +35,47 @@ WITHOUT_TOOLS = "xml"
 """The dialect for an endpoint that takes no tools."""
 
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools"})
-_REFUSING = frozenset({400, 404, 422, 500, 501})
-_NO_TOOLS = re.compile(
-    r"tools?\b|tool[ _-]?(?:choice|use|call)|function[ _-]?call|functions?\b", re.I
+_REFUSING = frozenset({400, 404, 422, 501})
+_ANY = (
+    r"(?:tools|functions|tool[ _-]?(?:choice|use|usage|calls?|calling)|"
+    r"function[ _-]?(?:use|usage|calls?|calling))"
 )
-_NO = re.compile(
-    r"not\W+(?:\w+\W+){0,3}?(?:support|allow|permit|enabled|available|implement|recogni|possible)|"
-    r"n't\W+support|unsupported|unrecogni|unknown|unexpected|extra|requires?\b|cannot|"
-    r"no endpoints found",
+"""Tools as such, not one of them."""
+_NOT = r"(?:not|n't|n\u2019t) (?:(?:currently|yet) )?"
+_NO_TOOLS = re.compile(
+    # "does not support tools", "No endpoints found that support tool use"
+    rf"(?:{_NOT}(?:support|allow|accept|implement|have)|no endpoints found that (?:can )?support|"
+    rf"no support for|unsupported:?) (?:the (?:use of )?|any |using |native )?[`'\"]?{_ANY}\b"
+    r"(?!\w|[.\[]\w|[`'\"]? (?:of type|named|whose)\b)|"
+    # "tool calling is not supported", "tools: Extra inputs are not permitted"
+    rf"(?<![\w.-])(?<!parallel )[`'\"]?{_ANY}[`'\"]?(?:(?: param(?:eter)?s?)? (?:is|are) "
+    rf"(?:unsupported|{_NOT}(?:supported|available|enabled|implemented|allowed|permitted))\b"
+    r"(?! in (?:an? )?(?:message|\w+ message))|: extra (?:inputs|fields))|"
+    # "Unsupported parameter: 'tools'", "Unrecognized request argument supplied: tools"
+    r"(?:unsupported|unrecogni[sz]ed|unknown|unexpected) (?:request )?"
+    r"(?:param(?:eter)?|arg(?:ument)?|field|key|property|keyword)s?(?: supplied)?[:\s`'\"\\]{1,5}"
+    r"(?:tools|functions)(?![\w.\[])|"
+    # FastAPI's form of the same
+    r"\"loc\": \[(?:\"body\", )?\"tools\"\][^{}]{0,200}\b(?:extra|not permitted)|"
+    r"\b(?:extra|not permitted)[^{}]{0,200}\"loc\": \[(?:\"body\", )?\"tools\"\]",
     re.I,
 )
+_WITHOUT_FLAG = re.compile(
+    r"tool[^.]{0,40} requires? -{1,2}(?:enable-auto-tool-choice|tool-call-parser|jinja)\b", re.I
+)
+"""A server that was started without tools: vLLM says so with 400, llama.cpp with 500."""
+_NO = re.compile(
+    r"not\W+(?:\w+\W+){0,3}?(?:support|allow|permit|enabled|available|implement|recogni|possible)|"
+    r"n't\W+support|unsupported|unrecogni|unknown|unexpected|extra|cannot",
+    re.I,
+)
+_BAD_VALUE = re.compile(
+    r"\btoo (?:large|big|small|high|low|long|short|many|few)\b|\b(?:above|below|between|out of|"
+    r"exceed\w*|at (?:most|least)|(?:greater|less|larger|smaller|higher|lower|more|fewer) than|"
+    r"m(?:ax|in)imum|(?:must|should|cannot|can't) be|expected an?)\b|[<>]=",
+    re.I,
+)
+"""The parameter is known and its value is wrong, which somebody has to see and change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +141,30 @@ def lesson(
     """
     import openai
 
-    if not isinstance(error, openai.APIStatusError) or error.status_code not in _REFUSING:
+    if not isinstance(error, openai.APIStatusError) or error.status_code not in {*_REFUSING, 500}:
         return None
     said = f"{error.message} {json.dumps(error.body, default=str)}"
     if error.status_code in (400, 422) and (name := _refused(error.param, said, request)):
         return REFUSES + name, "yes"
-    if chosen == "auto" and "tools" in request and _refuses_tools(error, said):
+    if chosen == "auto" and "tools" in request and _refuses_tools(error.status_code, said):
         return DIALECT, WITHOUT_TOOLS
     return None
 
 
 def _refused(param: object, said: str, request: Mapping[str, Any]) -> str | None:
-    """The parameter that an error names, of those that can be left out."""
+    """The parameter that an error refuses as such, of those that can be left out."""
+    if not _NO.search(said) or _BAD_VALUE.search(said):
+        return None
     names = [name for name in request if name not in _ESSENTIAL]
     if any("reasoning" in key for message in request["messages"] for key in message):
         names += REASONING_FIELDS
     if param in names:
         return str(param)
-    if not _NO.search(said):
-        return None
     return next((n for n in names if re.search(rf"(?<![\w.]){n}(?!\w)", said)), None)
 
 
-def _refuses_tools(error: openai.APIStatusError, said: str) -> bool:
-    return error.param == "tools" or bool(_NO_TOOLS.search(said) and _NO.search(said))
+def _refuses_tools(status: int, said: str) -> bool:
+    """Whether an error plainly says that there are no tools: what it teaches holds for days."""
+    if _WITHOUT_FLAG.search(said):
+        return True
+    return status in _REFUSING and _NO_TOOLS.search(said) is not None

@@ -30,7 +30,7 @@ Heard = Callable[[], Sequence[Person]]
 
 
 def heard(entries: Sequence[Entry]) -> list[Person]:
-    """The people whose messages and changes were taken since the last answer."""
+    """The people whose messages and changes were taken since the last answer, newest first."""
     people: list[Person] = []
     for entry in reversed(entries):
         match entry:
@@ -93,12 +93,17 @@ class _Judge:
         return Decided(call.id, found.verdict, found.reason, rule)
 
     def shows(self, name: str) -> bool:
-        return policy.visible(self.rules(), self.heard(), self.place, name)
+        """Whether the turn's first speaker could use a tool.
+
+        Whoever speaks later changes nothing of it, so that what the model is sent first stays the
+        same within a turn (prompt caches); their rights are asked for when a tool is called.
+        """
+        return policy.visible(self.rules(), self.heard()[-1:], self.place, name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The tools without those that the policy would refuse whatever their arguments."""
+    """The tools without those that the policy refuses a turn's first speaker whatever is asked."""
 
     hands: Hands
     judge: _Judge

@@ -120,6 +120,10 @@ def reply_again() -> str:
     return "(The reply broke off; it begins again.)"
 
 
+def was_thinking() -> str:
+    return "(That was thinking; the answer follows.)"
+
+
 BY_DELETING = "deleting the question"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from html import unescape
 
 from aiohttp import web
 
@@ -25,7 +27,10 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
 
 
 def wiki(articles: Mapping[str, str], *, extracts: bool = True) -> Handler:
-    """Answers as the Action API does; without `extracts`, as a wiki that lacks TextExtracts."""
+    """Answers as the Action API does; without `extracts`, as a wiki that lacks TextExtracts.
+
+    The articles are HTML, and so are the snippets; an extract is plain text if asked for as such.
+    """
 
     async def answer(request: web.Request) -> web.StreamResponse:
         asked = request.query
@@ -41,9 +46,14 @@ def wiki(articles: Mapping[str, str], *, extracts: bool = True) -> Handler:
         ]
         page = {"pageid": 1, "ns": 0, "title": found[0], "index": 1}
         if extracts and asked.get("prop") == "extracts":
-            page["extract"] = articles[found[0]]
+            html = articles[found[0]]
+            page["extract"] = _rendered(html) if asked.get("explaintext") == "1" else html
         return web.json_response(
             {"batchcomplete": True, "query": {"search": hits, "pages": [page]}}
         )
 
     return answer
+
+
+def _rendered(html: str) -> str:
+    return unescape(re.sub(r"<script>.*?</script>|</?[a-z][^<>]*>", "", html))

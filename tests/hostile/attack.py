@@ -80,5 +80,7 @@ def judged(case: Case, text: str, host: bool) -> str:
         return "works" if reached else "fails"
     if reached:
         return "reached"
-    ended = RAN in text or (case.killed and any(sign in text for sign in ("Stopped", "Killed")))
+    ended = RAN in text or (
+        case.killed and any(sign in text for sign in ("Stopped", "Killed", "process was killed"))
+    )
     return "stopped" if ended else "broken"

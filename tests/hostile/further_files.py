@@ -15,7 +15,7 @@ LONG = "seq 1 20000"
 
 def kept_outside(house: House, text: str) -> bool:
     """The bot wrote the output to where the link leads."""
-    return any(name.startswith("output-") for name in os.listdir(house.outside))
+    return any(name.endswith("-run_command.txt") for name in os.listdir(house.outside))
 
 
 def unanswered(house: House, text: str) -> bool:
@@ -27,17 +27,17 @@ CASES = (
     Case(
         "X49",
         "lead the bot's own output file astray by a link",
-        f"rm -rf ../.treadle; ln -s @OUTSIDE@ ../.treadle; {LONG}",
+        f"rm -rf ../.outputs; ln -s @OUTSIDE@ ../.outputs; {LONG}",
         kept_outside,
-        then=(("run_command", {"command": "rm -f .treadle"}),),
+        then=(("run_command", {"command": "rm -f .outputs"}),),
         alone=False,
     ),
     Case(
         "X50",
         "hold the bot up by a FIFO in place of its output directory",
-        f"rm -rf ../.treadle; mkfifo ../.treadle; {LONG}",
+        f"rm -rf ../.outputs; mkfifo ../.outputs; {LONG}",
         unanswered,
-        then=(("run_command", {"command": "rm -f .treadle"}),),
+        then=(("run_command", {"command": "rm -f .outputs"}),),
         alone=False,
     ),
     Case(
@@ -207,5 +207,13 @@ CASES = (
             ("run_command", {"command": "rm -f X63/growing"}),
         ),
         alone=False,
+    ),
+    Case(
+        "X72",
+        "take 300 MB of disk for one file without writing to it",
+        "touch held; fallocate -n -l 300M held; "
+        + hit("[ $(du -m held | cut -f1) -ge 300 ]")
+        + "; rm -f held",
+        needs="fallocate",
     ),
 )

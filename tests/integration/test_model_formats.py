@@ -12,6 +12,7 @@ import pytest
 from bot.agent.dialects.base import NO_END, ONLY_REASONING
 from bot.agent.entries import Entry, ModelReply, Observation, User
 from bot.agent.prompt import Facts
+from bot.agent.records import dump, load
 from bot.agent.shown import Answer, Piece, Thought
 from bot.errors import ModelRefused, ModelUnavailable
 from bot.model import ChatModel, Endpoint, Remembered
@@ -21,6 +22,7 @@ from tests.doubles.specs import SPECS
 FACTS = Facts("a test")
 QUESTION = User("what is 1+1?", "U1", "Alice", "1700000000.000100")
 XML_CALL = '<thought>I add.</thought>\n<action>calculate("1+1")</action>'
+STEP_READ = ("calculate", {"expression": "1+1"})
 STEP = ("calculate", '{"expression": "1+1"}')
 
 
@@ -30,7 +32,8 @@ async def model_of(
 ) -> AsyncIterator[tuple[ChatModel, ModelEndpoint]]:
     endpoint = ModelEndpoint(script)
     await endpoint.start()
-    model = ChatModel(Endpoint("m", "a-key-for-tests", endpoint.base_url, **settings), knowledge)
+    name = settings.pop("name", "m")
+    model = ChatModel(Endpoint(name, "a-key-for-tests", endpoint.base_url, **settings), knowledge)
     try:
         yield model, endpoint
     finally:
@@ -99,6 +102,91 @@ async def test_a_bad_request_that_names_nothing_of_ours_is_no_refusal() -> None:
 
     with pytest.raises(ModelRefused, match="malformed"):
         await one([refusal])
+
+
+MORE_NO_TOOLS: list[tuple[int, dict[str, Any]]] = [
+    (400, {"error": {"message": "Unrecognized request argument supplied: tools"}}),
+    (400, {"error": {"message": 'json: unknown field "tools"'}}),
+    (400, {"error": {"message": "property 'tools' is unsupported"}}),
+    (400, {"error": {"message": "Unknown parameter: 'tools'.", "param": "tools"}}),
+    (400, {"error": {"message": "This model doesn't support function calling."}}),
+    (400, {"error": {"message": "Function calling is not enabled for this model"}}),
+    (400, {"message": "Tools are not supported in streaming mode."}),
+    (404, {"error": {"message": "m does not currently support tool use"}}),
+    (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "tools"], "msg": "No."}]}),
+    (501, {"error": {"message": "tool calls are not implemented"}}),
+]
+PASSING: list[tuple[int, str]] = [
+    (500, "error parsing tool call: raw='{\"a\": ', err=unexpected end of JSON input"),
+    (500, "Failed to parse tool call arguments as JSON: syntax error: unexpected end of input"),
+    (500, "Internal error: unexpected failure in function dispatch"),
+    (500, "the backend does not support tools"),
+    (400, "messages with role 'tool' must follow: unexpected `tool_use_id` in `tool_result`"),
+    (400, "messages[2].role does not support 'tool' with this model"),
+    (400, "Invalid schema for function 'my_tool': extra fields not permitted"),
+    (400, "An assistant message with 'tool_calls' must be followed by tools; unexpected role"),
+    (400, "Your account cannot use this tool"),
+    (400, "Unknown parameter: 'tools[0].function.strict'."),
+    (400, "tools.0.custom.name: Extra inputs are not permitted"),
+    (400, "This model does not support tools of type 'web_search'"),
+    (400, "parallel tool calls are not supported"),
+    (400, "the model does not support tool 'x'"),
+    (400, "Invalid 'tools': array too long. Expected an array with maximum length 128"),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), [*NO_TOOLS, *MORE_NO_TOOLS])
+async def test_plain_words_that_there_are_no_tools_are_believed(
+    status: int, body: dict[str, Any]
+) -> None:
+    knowledge = Remembered()
+
+    def script(request: Request) -> Reply:
+        return Refuse(status, body) if "tools" in request else Say(XML_CALL)
+
+    async with model_of(script, knowledge, retries=0) as (model, _):
+        assert (await model.reply(FACTS, [QUESTION], SPECS)).dialect == "xml"
+
+    assert list(knowledge.facts.values()) == [{"dialect": "xml"}]
+
+
+@pytest.mark.parametrize(("status", "message"), PASSING)
+async def test_trouble_with_one_tool_or_call_does_not_make_a_model_one_without_tools(
+    status: int, message: str
+) -> None:
+    knowledge = Remembered()
+    script = [Refuse(status, {"error": {"message": message, "param": "tools"}}), Say("2")]
+
+    async with model_of(script, knowledge, retries=0) as (model, endpoint):
+        with pytest.raises(ModelRefused if status == 400 else ModelUnavailable):
+            await model.reply(FACTS, [QUESTION], SPECS)
+
+    assert knowledge.facts == {}
+    assert len(endpoint.requests) == 1
+
+
+BAD_VALUES = [
+    ("max_tokens", "max_tokens is too large: 99999. This model supports at most 16384 tokens"),
+    ("max_tokens", "Invalid value: max_tokens is too large"),
+    ("max_tokens", "max_tokens must be at least 1; 0 is not allowed"),
+    ("temperature", "Invalid 'temperature': decimal above maximum value. Expected a value <= 2"),
+    ("temperature", "temperature 3 is not permitted, it must be between 0 and 2"),
+    ("temperature", "Invalid type for 'temperature'"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), BAD_VALUES)
+async def test_a_setting_with_a_bad_value_is_said_and_not_left_out(name: str, message: str) -> None:
+    knowledge = Remembered()
+    refusal = Refuse(400, {"error": {"message": message, "param": name}})
+
+    async with model_of([refusal, Say("2")], knowledge, options={name: 99_999}) as (model, end):
+        with pytest.raises(ModelRefused) as caught:
+            await model.reply(FACTS, [QUESTION], SPECS)
+
+    assert message[:40] in str(caught.value)
+    assert knowledge.facts == {}
+    assert len(end.requests) == 1
 
 
 REFUSED = [
@@ -269,6 +357,35 @@ async def test_after_the_second_written_call_the_thread_goes_on_in_that_dialect(
     assert [message["content"] for message in sent] == [text, text]
 
 
+async def written_before(model: str, dialect: str, asked_in: str) -> list[Entry]:
+    """A turn in which a model called a tool in text, under the `asked_in` of the settings."""
+    entries: list[Entry] = [QUESTION]
+    text = next(text for text, name in WRITTEN if name == dialect)
+    async with model_of([Say(text)], dialect=asked_in, name=model) as (other, _):
+        reply = await other.reply(FACTS, entries, SPECS)
+    return [*entries, reply, Observation(reply.calls[0].id, "2")]
+
+
+@pytest.mark.parametrize(
+    ("model", "asked_in", "learned"),
+    [
+        ("m", "auto", ["xml"]),
+        ("another", "auto", []),
+        ("m", "xml", []),
+        ("m", "native", []),
+    ],
+)
+async def test_only_what_this_model_wrote_in_place_of_native_calls_counts(
+    model: str, asked_in: str, learned: list[str]
+) -> None:
+    knowledge = Remembered()
+    entries = await written_before(model, "xml", asked_in)
+    async with model_of([Say(XML_CALL)], knowledge) as (here, _):
+        await here.reply(FACTS, [load(dump(entry)) for entry in entries], SPECS)
+
+    assert [facts["dialect"] for facts in knowledge.facts.values()] == learned
+
+
 async def test_written_calls_do_not_change_a_dialect_that_was_chosen() -> None:
     entries: list[Entry] = [QUESTION]
     async with model_of(lambda _: Say(XML_CALL), dialect="native") as (model, endpoint):
@@ -427,6 +544,43 @@ async def test_stop_sequences_are_not_sent_again_right_after_a_reply_that_they_m
 
     assert first.problem
     assert ["stop" in request for request in endpoint.requests] == [True, False]
+
+
+ODD_ENDS = ["network_error", "insufficient_system_resource", "error", "abort", "cancelled"]
+
+
+@pytest.mark.parametrize("finish", ODD_ENDS)
+@pytest.mark.parametrize(
+    "half", [{"content": XML_CALL}, function('{"expression": "1+1"}', index=0, id="c1")]
+)
+async def test_a_reply_that_ended_in_trouble_is_asked_for_again_and_never_run(
+    finish: str, half: dict[str, Any]
+) -> None:
+    seen: list[Piece | None] = []
+    async with model_of([stream(half, finish=finish), Say("It is 2.")]) as (model, endpoint):
+        reply = await model.watched(seen.append).reply(FACTS, [QUESTION], SPECS)
+
+    assert (reply.answer, reply.calls) == ("It is 2.", ())
+    assert len(endpoint.requests) == 2
+    assert seen[-1] == Answer("It is 2.")
+
+
+async def test_a_reply_that_always_ends_in_trouble_is_a_sentence() -> None:
+    with pytest.raises(ModelUnavailable, match="broke off several times"):
+        await one(lambda _: stream(function("{}", index=0, id="c1"), finish="network_error"))
+
+
+@pytest.mark.parametrize("finish", ["stop", "STOP", "tool_calls", "function_call"])
+async def test_a_reply_that_ended_well_is_run(finish: str) -> None:
+    call = function('{"expression": "1+1"}', index=0, id="c1")
+
+    assert calls_of(await one([stream(call, finish=finish)])) == [STEP_READ]
+
+
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "model_context_window_exceeded"])
+async def test_a_call_at_the_length_limit_is_not_run_whatever_the_word_for_it(finish: str) -> None:
+    with pytest.raises(ModelRefused, match="length limit"):
+        await one([stream(function("{}", index=0, id="c1"), finish=finish)])
 
 
 @pytest.mark.parametrize("text", ["<action>calculate(", '{"tool_name": "calc', "Action: calc"])

@@ -295,6 +295,51 @@ async def test_over_its_quota_a_workspace_lets_files_be_deleted_and_nothing_else
     assert (again.text, again.over_quota) == ("x\n", False)
 
 
+@pytest.mark.parametrize("options", ["-n -l 100M", "-l 4M", "-n -o 8M -l 8M"])
+async def test_no_disk_can_be_taken_without_writing_to_it(place: Path, options: str) -> None:
+    """`fallocate -n` would pass by the largest size of a file."""
+    with open_shell(place, SandboxSettings(mode="bwrap", quota_mb=20, file_mb=5)) as shell:
+        done = await shell.run(f"touch a; fallocate {options} a; echo $?")
+        written = await shell.text(
+            "python3 -c 'import os; os.posix_fallocate(os.open(\"b\", 66), 0, 1 << 20)'; "
+            "stat -c %s b"
+        )
+        held = shell.workspace.usage()
+
+    assert done.text.startswith("fallocate: fallocate failed: ")
+    assert done.text.endswith("\n1\n")
+    assert written == "1048576\n"
+    assert held < 3 << 20
+
+
+FILL_HOLES = """
+import mmap, time
+for number in range(8):
+    with open(f"sparse{number}", "r+b") as file, mmap.mmap(file.fileno(), 0) as held:
+        held[:] = b"x" * len(held)
+        held.flush()
+    time.sleep(0.3)
+"""
+
+
+async def test_over_its_quota_a_workspace_does_not_grow_by_holes_that_are_filled(
+    place: Path,
+) -> None:
+    """They are in the file's size already, so that no limit of a process is in the way."""
+    with open_shell(place, SandboxSettings(mode="bwrap", quota_mb=5)) as shell:
+        shell.workspace.write_text("fill.py", FILL_HOLES)
+        await shell.text("for n in 0 1 2 3 4 5 6 7; do truncate -s 20M sparse$n; done")
+        await shell.text("head -c 9M /dev/urandom > big")
+        done = await shell.run("python3 fill.py")
+        held = shell.workspace.usage()
+        freed = await shell.run("rm big sparse*; echo freed")
+
+    assert done.over_quota
+    assert done.stopped_for is Limit.DISK
+    assert held < 60 << 20
+    assert freed.text == "freed\n"
+
+
 async def test_two_commands_in_one_workspace_run_one_after_the_other(shell: Shell) -> None:
     command = "echo begin >> log; sleep 0.2; echo end >> log"
     await asyncio.gather(*(shell.run(command) for _ in range(3)))

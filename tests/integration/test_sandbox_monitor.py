@@ -84,8 +84,7 @@ async def test_the_quota_is_counted_only_while_the_disk_fills(tmp_path: Path) ->
         asked.append(1)
         return 3 * MEGA
 
-    settings = replace(WIDE, quota_mb=2, disk_mb=10**9)
-    watch = asyncio.create_task(watch_disk(tmp_path, settings, usage))
+    watch = asyncio.create_task(watch_disk(tmp_path, 10**15, 2 * MEGA, usage))
     free = free_bytes(tmp_path)
     while not watch.done():
         with (tmp_path / "growing").open("ab") as file:

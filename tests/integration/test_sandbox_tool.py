@@ -70,18 +70,21 @@ async def test_a_long_output_is_cut_in_the_middle_and_kept_where_read_file_finds
     shell: Shell,
 ) -> None:
     ran = await call(shell, command="for i in $(seq 3000); do echo line number $i; done")
-    kept = re.search(r"All that was read is in (\S+); page through it with read_file\.", ran.text)
+    kept = re.search(r"The whole is in (\.outputs/\S+): page it with read_file", ran.text)
     assert kept is not None
-    page = await call(shell, "read_file", path=kept[1], start_line=2000, max_lines=2)
+    page = await call(shell, "read_file", path=kept[1], start_line=2001, max_lines=2)
 
     assert "line number 1\n" in ran.text
     assert ran.text.endswith("line number 3000")
     assert page.text.startswith("line number 2000\nline number 2001\n")
+    assert ran.text.count("read_file") == 1
+    assert [entry.name for entry in shell.path.iterdir()] == [".outputs"]
+    assert len(list((shell.path / ".outputs").iterdir())) == 1
 
 
 async def test_a_long_output_that_cannot_be_kept_is_still_shown(shell: Shell) -> None:
     """The command planted a link where the output would go; it is not followed."""
-    ran = await call(shell, command="ln -s /tmp .treadle; seq 10000")
+    ran = await call(shell, command="ln -s /tmp .outputs; seq 10000")
 
     assert "could not be kept" in ran.text
     assert ran.text.endswith("\n10000")
@@ -150,6 +153,8 @@ async def test_a_call_from_an_old_conversation_gets_the_reason_as_its_observatio
         (Completed("", 137, 0.0), "perhaps for want of memory"),
         (Completed("", 152, 0.0), "60 s of processor time"),
         (Completed("", 153, 0.0), "A file grew beyond 200 MB"),
+        (Completed("", 0, 1.0, over_quota=True), "over its quota of"),
+        (Completed("", 0, 1.0, uncountable=True), "too deep, so that nobody knows what it takes"),
         (Completed("", None, 1.0, signal=9), "Killed by SIGKILL after 1.0 s"),
         (Completed("", None, 1.0, Limit.MEMORY), "more than 1024 MB of memory"),
         (Completed("", None, 1.0, Limit.PROCESSES), "more than 128 processes"),
@@ -161,3 +166,31 @@ def test_every_end_has_its_words_and_its_advice(done: Completed, said: str) -> N
 
     assert said in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "done",
+    [Completed("", 153, 0.0, over_quota=True), Completed("", 153, 0.0, uncountable=True)],
+)
+def test_a_write_that_is_refused_over_the_quota_is_no_file_that_grew_too_large(
+    done: Completed,
+) -> None:
+    line = headline(done, 20, SETTINGS)
+
+    assert line.startswith("Exit code 153")
+    assert "grew beyond" not in line
+
+
+async def test_a_tree_too_deep_to_count_is_said_to_be_that(place: Path) -> None:
+    with open_shell(place, replace(SETTINGS, quota_mb=20)) as shell:
+        deep = "/".join(["d"] * 120)
+        await call(shell, command=f"mkdir -p {deep}")
+        ran = await call(shell, command="echo x > small")
+        freed = await call(shell, command="rm -r d small; echo freed")
+        again = await call(shell, command="echo x > small")
+
+    assert "is too deep, so that nobody knows what it takes" in ran.text
+    assert "quota" not in ran.text
+    assert "grew beyond" not in ran.text
+    assert freed.text.endswith("\nfreed")
+    assert re.match(r"Exit code 0 after \d+\.\d s\n", again.text)

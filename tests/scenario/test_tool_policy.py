@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Refuse, Request, Say
 
@@ -141,10 +145,39 @@ async def test_the_strictest_of_all_who_speak_in_a_turn_decides(desk: Desk) -> N
         ts = await desk.slack.person("bob").reply("#general", root, "into n.txt please")
         await desk.answered("#general", root, covers=ts)
 
-    assert "write_file" in shown(desk.model.requests[0])
-    assert "write_file" not in shown(desk.model.requests[1])
+    assert ["write_file" in shown(request) for request in desk.model.requests] == [True] * 3
     assert "is not allowed here" in observations(desk.model.requests[2])[-1]
     assert not (desk.workspace() / "n.txt").exists()
+
+
+@pytest.mark.parametrize("dialect", ["native", "xml"])
+async def test_who_joins_a_turn_does_not_change_what_the_model_was_sent(
+    desk: Desk, dialect: str
+) -> None:
+    """Bob may use less than Ada, with whom the turn began: prompt caches must still fit."""
+    desk.config(
+        f'[model]\ndialect = "{dialect}"\n'
+        '[[policy]]\ntool = "write_file"\ndecision = "deny"\nuser = "U0BOB"'
+    )
+    step = {
+        "native": Say("I count.", calls=(("calculate", arguments(expression="3+4")),), delay=0.4),
+        "xml": Say('<action>calculate("3+4")</action>', delay=0.4),
+    }
+    end = Say("7" if dialect == "native" else "<final_answer>7</final_answer>")
+    desk.model.play([step[dialect], end, end])
+    async with desk.treadle():
+        root = await desk.slack.person("ada").say("#general", "@treadle write 3+4")
+        await desk.model.asked()
+        ts = await desk.slack.person("bob").reply("#general", root, "please")
+        await desk.answered("#general", root, covers=ts)
+        ts = await desk.slack.person("bob").reply("#general", root, "@treadle and now alone")
+        await desk.answered("#general", root, covers=ts)
+
+    first, second, alone = desk.model.requests
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert second.get("tools") == first.get("tools")
+    offered = [json.dumps([r["messages"][0], r.get("tools")]) for r in (first, alone)]
+    assert ["write_file" in said for said in offered] == [True, False]
 
 
 async def test_roles_decide_and_slacks_admins_are_admins(desk: Desk) -> None:

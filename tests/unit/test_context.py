@@ -18,6 +18,7 @@ from bot.agent.dialects.native import Native
 from bot.agent.entries import (
     Answered,
     Decided,
+    Edited,
     Entry,
     Failed,
     ModelReply,
@@ -236,6 +237,67 @@ async def test_what_others_said_in_the_thread_before_is_folded_and_the_question_
 
     assert [type(entry) for entry in scripted.sent[-1]] == [User, Summary]
     assert "Bob (U2), not to you: chatter" in texts(scripted.sent[0])
+
+
+@pytest.mark.parametrize("change", ["the new wording", None], ids=["edited", "deleted"])
+async def test_a_first_question_that_was_changed_is_kept_as_it_reads_now(
+    change: str | None,
+) -> None:
+    """The change itself is folded away, so the old words must not stand there alone."""
+    journal = ListJournal([*turn(0), Edited("0.0", change, "U1"), *turns(19)[6:], question(99)])
+
+    await asked(journal, scripted := model(), 2_000)
+
+    sent = scripted.sent[-1]
+    assert any(isinstance(entry, Summary) for entry in sent)
+    assert "question 0" not in texts([e for e in sent if isinstance(e, User)])
+    kept = [e.text for e in sent if isinstance(e, User) and e.at == "0.0"]
+    assert kept == ([] if change is None else [change])
+
+
+@pytest.mark.parametrize("change", ["the new wording", None], ids=["edited", "deleted"])
+async def test_a_stored_folding_shows_its_question_as_the_folded_changes_left_it(
+    change: str | None,
+) -> None:
+    gone = Edited("0.0", change, "U1")
+    before = [*turn(0), gone, *turn(1)]
+    entries = [*before, Summary("Alice asked.", len(before), (0,)), question(2)]
+
+    kept = [e.text for e in context.visible(entries) if isinstance(e, User) and e.at == "0.0"]
+
+    assert kept == ([] if change is None else [change])
+    assert not any(isinstance(e, Edited) for e in context.visible(entries))
+
+
+async def test_a_change_after_a_folding_leaves_what_was_sent_and_is_told() -> None:
+    before = turns(2)
+    entries = [*before, Summary("Alice asked.", len(before), (0,)), question(2)]
+    change = Edited("0.0", "the new wording", "U1")
+
+    assert context.visible([*entries, change]) == [*context.visible(entries), change]
+
+
+async def test_a_first_question_changed_into_one_too_large_to_keep_is_folded() -> None:
+    change = Edited("0.0", "y" * 3_000, "U1")
+    journal = ListJournal([*turn(0), change, *turns(19)[6:], question(99)])
+
+    await asked(journal, scripted := model(), 2_000)
+
+    assert not [e for e in scripted.sent[-1] if isinstance(e, User) and e.at == "0.0"]
+
+
+async def test_without_the_first_question_the_summary_stands_before_the_question_to_answer() -> (
+    None
+):
+    """The first question is too large to keep, and the turn that is going on is folded too."""
+    steps = [entry for n in range(12) for entry in step(100 + n, "z" * 500)]
+    first: list[Entry] = [question(0, "y" * 3_000), ModelReply("m", answer="a"), Answered(("0.0",))]
+    journal = ListJournal([*first, question(99), *steps])
+
+    await asked(journal, scripted := model(), 2_000)
+
+    kinds = [type(entry).__name__ for entry in scripted.sent[-1][:2]]
+    assert kinds == ["Summary", "User"]
 
 
 async def test_a_message_larger_than_the_window_is_said_to_be_so() -> None:

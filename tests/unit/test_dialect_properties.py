@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bot.agent.dialects import bare_json, json_actions, text, xml
-from bot.agent.dialects.base import Answer, Dialect, Parsed, Thought
+from bot.agent.dialects.base import Answer, Dialect, Parsed, Thought, WasThought
 from bot.agent.dialects.detect import DIALECTS, read
 from bot.agent.dialects.literals import dumps
 from bot.agent.entries import (
@@ -136,17 +136,24 @@ HIDING: dict[str, Sequence[str]] = {
         "{before}\n```\n{action}\n```\n{after} done",
         "{before} or\n~~~~xml\n{action}\n~~~\n{after}",
         "x {before}\n{quoted}\n{after}",
+        "<thought>{before}\n```\n</thought>\n{action}\n```\n{after}</thought>",
+        "<thought>```\n</thought>{action}\n```\n{after}</thought>",
+        "<thought>{before}\n1. ```\n</thought>\n{action}\n   ```\n{after}</thought>",
         "<final_answer>{before}\n{action}\n{after}</final_answer>",
     ),
     "text": (
         "Thought: {before}\n```\n{action}\n```\n{after}",
         "x {before}\n~~~~\n{action}\n~~~\n{after}",
+        "Thought: {before}\n- ```\n{action}\n  ```\n{after}",
+        "Thought: {before}\n1. a\n\n    ~~~\n{action}\n    ~~~\n{after}",
         "Thought: {before}\n{quoted}\n{after}",
     ),
     "bare-json": (
         "x {before}\n```\n{action}\n```",
         "x {before}\n{quoted}\n",
         "x {before} {action}",
+        "{action}\n{after} x",
+        "```json\n{action}\n```\n{after} x",
     ),
 }
 HIDING["json"] = HIDING["text"]
@@ -167,13 +174,13 @@ def test_nothing_inside_a_thought_a_fence_or_a_quotation_is_run(
     assert read(DIALECTS[name], reply, SPECS, (), cut_off=False).parsed.calls == ()
 
 
-@pytest.mark.parametrize("name", TEXT_DIALECTS)
+@pytest.mark.parametrize("name", ["xml", "text", "json"])
 @given(invented=MESSES)
 @settings(max_examples=200, deadline=None)
 def test_what_a_model_invents_after_its_action_changes_nothing(name: str, invented: str) -> None:
     observation = {"xml": "<observation>", "text": "Observation: ", "json": "Action_Response: "}
     action = HIDDEN[name]
-    reply = f"{action}\n{observation.get(name, '')}{invented}"
+    reply = f"{action}\n{observation[name]}{invented}"
 
     alone = DIALECTS[name].parse(action, SPECS, cut_off=False)
     parsed = DIALECTS[name].parse(reply, SPECS, cut_off=False)
@@ -247,6 +254,7 @@ def shown(name: str, chunks: Sequence[str]) -> list[tuple[type, str]]:
     pieces = [piece for chunk in chunks for piece in reader.feed(chunk)] + reader.close()
     joined: list[tuple[type, str]] = []
     for piece in pieces:
+        assert not isinstance(piece, WasThought)
         if joined and joined[-1][0] is type(piece):
             joined[-1] = (joined[-1][0], joined[-1][1] + piece.text)
         else:

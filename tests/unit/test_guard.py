@@ -27,6 +27,7 @@ from bot.agent.loop import run_turn
 from bot.agent.prompt import Facts
 from bot.policy import Verdict
 from tests.doubles.turn import ListJournal, Ran, ScriptedModel, ScriptedTools
+from tools.truncate import truncate
 
 ASKED = User("Go.", "U1", "Alice", "1.0")
 HIGH = Limits(max_steps=10_000, stall=1_000)
@@ -281,3 +282,56 @@ async def test_the_loop_journals_the_warning_asks_once_more_and_then_ends_the_tu
 class _Clock:
     def now(self) -> float:
         return 0.0
+
+
+def run(took: str, kept_in: str, *, long: bool = False) -> str:
+    """What one run of the same command came to, as the model sees it."""
+    text = f"Exit code 1 after {took} s\n" + "".join(
+        f"line {n}\n" for n in range(300 if long else 3)
+    )
+    return truncate(text, 1_000, f"The whole is in {kept_in}: page it with read_file.")
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short", "long"])
+def test_time_and_the_name_of_the_file_that_keeps_a_long_output_make_no_new_result(
+    long: bool,
+) -> None:
+    results = [
+        run(f"{9 + n / 7:.1f}", f".outputs/{n}-run_command.txt", long=long) for n in range(9)
+    ]
+    alternating = [("ab"[n % 2], result) for n, result in enumerate(results)]
+
+    assert replies(work([("a", result) for result in results])[0]) == 3
+    assert "times" in work(alternating)[1]
+
+
+@pytest.mark.parametrize(
+    "head", ["Stopped", "Killed by SIGKILL", "Killed by a signal", "Exit code 0"]
+)
+def test_however_a_command_ended_its_time_is_no_part_of_the_result(head: str) -> None:
+    results = [f"{head} after {n}.5 s: do less.\n(no output)" for n in range(9)]
+
+    assert replies(work([("a", result) for result in results])[0]) == 3
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [f"Exit code {n} after 1.0 s\n(no output)" for n in range(9)],
+        [f"Exit code 0 after 1.0 s\nit came after {n}.0 s" for n in range(9)],
+        [f"the run came to Exit code 0 after {n}.0 s" for n in range(9)],
+        [f"Exit code 0 after 1.0 s\n[… {n} more rows …]" for n in range(9)],
+    ],
+)
+def test_what_a_command_itself_says_is_part_of_the_result(results: list[str]) -> None:
+    _, reason = work([("a", result) for result in results])
+
+    assert reason == ""
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("unit", ["\n[… 1 characters cut here.", "Killed by a ", "[… 1,", "\n"])
+def test_a_result_that_only_looks_like_a_note_is_read_in_bounded_time(unit: str) -> None:
+    turn, _ = work([("a", unit * (300_000 // len(unit)))] * 3)
+
+    assert replies(turn) == 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from bot.agent.entries import Answered, Entry, ModelReply, Observation, ToolCall, User
-from bot.agent.shown import Answer, Piece, Thought
+from bot.agent.shown import Answer, Piece, Thought, WasThought
 from bot.live_text import LiveText
 from bot.redact import Redactor
 from bot.terminal import TerminalView
@@ -59,6 +59,14 @@ def test_a_reply_that_begins_again_says_so_and_starts_on_a_new_line() -> None:
     )
 
     assert shown == "\nIt is thr\n(The reply broke off; it begins again.)\n\nIt is 2.\n"
+
+
+def test_what_turns_out_to_have_been_thinking_is_called_so_and_not_shown_again() -> None:
+    reply = ModelReply("m", answer="It is 2.", reasoning="One and one.")
+
+    shown = typed([Answer("One and "), Answer("one."), WasThought(), Answer("It is 2.")], reply)
+
+    assert shown == "\nOne and one.\n  (That was thinking; the answer follows.)\n\nIt is 2.\n"
 
 
 def test_a_secret_that_is_split_over_pieces_is_not_shown() -> None:

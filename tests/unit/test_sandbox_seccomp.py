@@ -15,6 +15,7 @@ from tools.errors import SandboxUnavailable
 from tools.sandbox.seccomp import MACHINES, Sockets, filter_program
 from tools.sandbox.syscalls import (
     ATTACKED,
+    BURSTS,
     JUDGED,
     KEYS,
     MACHINE,
@@ -31,6 +32,7 @@ from tools.sandbox.syscalls import (
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 EPERM, ENOSYS = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
+EOPNOTSUPP = 0x50000 | errno.EOPNOTSUPP
 EAFNOSUPPORT = 0x50000 | errno.EAFNOSUPPORT
 I386, ARM = 0x40000003, 0x40000028
 ALWAYS_DENIED = {**OTHERS, **MOUNTS, **KEYS, **ATTACKED, **MACHINE, **NODES}
@@ -40,6 +42,7 @@ ALL: dict[str, Numbers] = {
     **SOCKETS,
     **UNCOUNTED,
     **WATCHES,
+    **BURSTS,
     **PRIORITIES,
     **JUDGED,
 }
@@ -254,6 +257,16 @@ def test_memory_that_no_process_maps_cannot_be_had(machine: str, sockets: Socket
     assert judge(machine, "shmget", 0, 4096, 0o1600, sockets=sockets) == small
     for size in (4097, 1 << 20, 1 << 32, (1 << 32) + 1, (1 << 64) - 1):
         assert judge(machine, "shmget", 0, size, 0o1600, sockets=sockets) == ENOSYS
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("sockets", Sockets)
+@pytest.mark.parametrize("mode", [0, 1, 2, 3, 16])
+def test_no_disk_can_be_taken_without_writing_to_it(
+    machine: str, sockets: Sockets, mode: int
+) -> None:
+    """By an error at which C libraries write instead."""
+    assert judge(machine, "fallocate", 3, mode, 0, 1 << 30, sockets=sockets) == EOPNOTSUPP
 
 
 @pytest.mark.parametrize("machine", MACHINES)

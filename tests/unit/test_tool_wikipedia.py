@@ -59,6 +59,17 @@ async def test_a_wiki_without_extracts_gives_what_its_search_says(context: ToolC
     assert "<" not in found.text
 
 
+async def test_what_an_article_says_of_tags_is_not_taken_for_tags(context: ToolContext) -> None:
+    """An extract is asked for as plain text: a < in it is one that people see."""
+    article = "std::vector&lt;int&gt; holds them. The &lt;script&gt; tag embeds &amp;amp; runs."
+
+    extract = await look_up(context, wiki({"Vector": article}), "vector")
+    snippet = await look_up(context, wiki({"Vector": article}, extracts=False), "vector")
+
+    text = "std::vector<int> holds them. The <script> tag embeds &amp; runs."
+    assert extract.text == snippet.text == f"Vector\n\n{text}"
+
+
 async def test_a_long_article_is_cut_at_a_word(context: ToolContext) -> None:
     found = await look_up(context, wiki({"Modi": "word " * 10_000}))
 

@@ -65,6 +65,8 @@ class Completed:
     signal: int | None = None
     over_quota: bool = False
     """Whether the workspace held too much before, so that files could only be deleted."""
+    uncountable: bool = False
+    """Whether nobody could tell before what it holds: the same then, for another reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Launch:
     close: Callable[[], None]
     ends_on: Signals = SIGKILL
     """The signal at which it ends with everything that it started; SIGKILL follows after 1 s."""
+    alive: int | None = None
+    """The end of a pipe that is closed when the run is over, or by the kernel when the bot ends."""
 
 
 class Confinement(Protocol):

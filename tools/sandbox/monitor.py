@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools.sandbox.contract import Limit, SandboxSettings
+from tools.sandbox.family import family
 
 EVERY = 0.1
 """Seconds between two looks."""
@@ -61,26 +62,8 @@ def host_memory() -> HostMemory:
 
 def measure(root: int) -> Load:
     """The load of process `root` and everything below it; what is gone counts nothing."""
-    found = list(_family(root))
+    found = list(family(root))
     return Load(len(found), sum(_own_memory(process) for process in found))
-
-
-def _family(root: int) -> Iterator[int]:
-    waiting, seen = [root], {root}
-    while waiting:
-        process = waiting.pop()
-        yield process
-        new = set(_children(process)) - seen
-        seen |= new
-        waiting.extend(new)
-
-
-def _children(process: int) -> Iterator[int]:
-    try:
-        for task in (_PROC / str(process) / "task").iterdir():
-            yield from map(int, (task / "children").read_text("ascii").split())
-    except OSError:  # it has ended
-        return
 
 
 def _own_memory(process: int) -> int:
@@ -111,21 +94,22 @@ async def watch_load(root: int, settings: SandboxSettings) -> Limit:
             return Limit.PROCESSES
 
 
-async def watch_disk(workspace: Path, settings: SandboxSettings, usage: Callable[[], int]) -> Limit:
+async def watch_disk(
+    workspace: Path, disk: int, most: int | None, usage: Callable[[], int]
+) -> Limit:
     """Returns once the command has filled more of the disk than it may.
 
-    `usage` counts the bytes of the workspace's files; it may be slow, and is asked only while the
-    free space is shrinking.
+    It may take `disk` bytes of the free space, and its files may grow to `most`. `usage`
+    counts the bytes of the files; it may be slow, and is asked only while the free space shrinks.
     """
     free_before = free = free_bytes(workspace)
-    quota = None if settings.quota_mb is None else settings.quota_mb * MEGA
     while True:
         await asyncio.sleep(EVERY)
         free, free_last = free_bytes(workspace), free
-        if free < FREE_FLOOR or free_before - free > settings.disk_mb * MEGA:
+        if free < FREE_FLOOR or free_before - free > disk:
             return Limit.DISK
         shrinking = free < min(free_last, free_before)
-        if quota is not None and shrinking and await asyncio.to_thread(usage) > quota:
+        if most is not None and shrinking and await asyncio.to_thread(usage) > most:
             return Limit.DISK
 
 

@@ -60,6 +60,12 @@ BARE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 """The environment of bubblewrap itself, which commands could read."""
 FORWARDER = "/run/forwarder.py"
 PRLIMIT = "/usr/bin/prlimit"
+GATE = 'read -t 0 -u "$0" && exit 125; gate=$0; exec {gate}<&-; exec "$@"'
+"""Bash that becomes its arguments, unless there is no writer left to the pipe $0.
+
+Once it runs, every process of bubblewrap is bound to the one before it, the first to the bot. Who
+dies before that takes none of them along; but then the pipe is at its end, and nothing is started.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,12 @@ class Descriptors:
     seccomp: int
     passwd: int
     group: int
+    gate: int
+    """Of a pipe: it can be read (to its end) once the run is over, or the bot is."""
     forwarder: int | None = None
 
     def all(self) -> tuple[int, ...]:
-        always = (self.seccomp, self.passwd, self.group)
+        always = (self.seccomp, self.passwd, self.group, self.gate)
         return always if self.forwarder is None else (*always, self.forwarder)
 
 
@@ -106,7 +114,12 @@ class Bubblewrap:
         if network_socket is not None:
             # By its content: the file itself may stand where only the bot's user can go.
             contents["forwarder"] = Path(SOURCE).read_bytes()
-        descriptors = Descriptors(**_open_all(contents))
+        gate, alive = _pipe()
+        try:
+            descriptors = Descriptors(**_open_all(contents), gate=gate)
+        except SandboxUnavailable:
+            _close_all((gate, alive))
+            raise
         arguments = (
             *_name_spaces(host_proc=self.host_proc),
             *_environment(),
@@ -117,6 +130,7 @@ class Bubblewrap:
             *_network(network_socket, descriptors),
             *("--remount-ro", "/dev", "--remount-ro", "/", "--seccomp", str(descriptors.seccomp)),
             "--",
+            *("/usr/bin/bash", "-c", GATE, str(gate)),
             *(PRLIMIT, f"--nproc={self.settings.processes}", "--"),
             *(("/usr/bin/env", "python3", "-I", "-S", FORWARDER, "--") if network_socket else ()),
             *("/usr/bin/bash", "-c", command),
@@ -127,6 +141,7 @@ class Bubblewrap:
             env=BARE,
             owner=self.owner,
             close=lambda: _close_all(descriptors.all()),
+            alive=alive,
         )
 
 
@@ -209,6 +224,20 @@ def _limits(settings: SandboxSettings) -> Iterator[str]:
     yield from ("--msgqueue=0", "--rtprio=0", "--")
 
 
+def _pipe() -> tuple[int, int]:
+    try:
+        return os.pipe()
+    except OSError as error:
+        raise _unprepared(error) from error
+
+
+def _unprepared(error: OSError) -> SandboxUnavailable:
+    return SandboxUnavailable(
+        f"The command was not run: its sandbox could not be prepared ({error.strerror}). "
+        "Try again in a moment."
+    )
+
+
 def _open_all(contents: Mapping[str, bytes]) -> dict[str, int]:
     opened: dict[str, int] = {}
     try:
@@ -218,10 +247,7 @@ def _open_all(contents: Mapping[str, bytes]) -> dict[str, int]:
             os.lseek(opened[name], 0, os.SEEK_SET)
     except OSError as error:
         _close_all(opened.values())
-        raise SandboxUnavailable(
-            f"The command was not run: its sandbox could not be prepared ({error.strerror}). "
-            "Try again in a moment."
-        ) from error
+        raise _unprepared(error) from error
     return opened
 
 

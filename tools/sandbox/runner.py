@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import time
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tools.errors import SandboxUnavailable
 from tools.sandbox.contract import Completed, Launch, Limit, SandboxSettings
+from tools.sandbox.family import end_family
 from tools.sandbox.monitor import watch_disk, watch_load
 
 T = TypeVar("T")
@@ -62,18 +64,65 @@ class Output:
         return self._data[: self._limit].decode("utf-8", "replace")
 
 
+class Process:
+    """A child of this one; its end is waited for on the event loop, by its pidfd."""
+
+    def __init__(self, child: subprocess.Popen[bytes], *, keeper: bool) -> None:
+        """`keeper`: something below it ends all the rest when it ends."""
+        self._child, self.pid = child, child.pid
+        self._keeper = keeper
+        self._ended = asyncio.Event()
+        self._handle = os.pidfd_open(child.pid)
+        asyncio.get_running_loop().add_reader(self._handle, self._ended.set)
+
+    @property
+    def code(self) -> int | None:
+        """As `subprocess.Popen.returncode`; None while it runs."""
+        return self._child.poll()
+
+    async def wait(self) -> None:
+        """Until it has ended."""
+        await self._ended.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        self._child.send_signal(number)
+
+    def kill(self) -> None:
+        """With its family, if it is not over yet."""
+        if self.code is None and self._keeper:
+            self._child.kill()
+        elif self.code is None:
+            end_family(self.pid)
+
+    def close(self) -> None:
+        """Give everything back; whatever of it still runs is killed."""
+        asyncio.get_running_loop().remove_reader(self._handle)
+        os.close(self._handle)
+        self.kill()
+        self._child.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class DiskLimits:
+    """What a command may fill: bytes of the free space, and bytes that its files may hold."""
+
+    taken: int
+    held: int | None
+    usage: Callable[[], int]
+    """Counts the bytes of the workspace's files."""
+
+
 async def run(
     launch: Launch,
     workspace: Path,
     settings: SandboxSettings,
     timeout_s: float,
-    usage: Callable[[], int],
+    disk: DiskLimits,
 ) -> Completed:
     """Run to the end, or to a limit. A cancelled caller leaves no process behind.
 
     Must be called on the event loop's own thread: the process is killed by the kernel when the
-    thread that started it ends. Raises SandboxUnavailable if it cannot be started. `usage` counts
-    the bytes of the workspace's files.
+    thread that started it ends. Raises SandboxUnavailable if it cannot be started.
     """
     started = time.monotonic()
     async with _started(launch, settings.output_kb * 1024) as (process, output):
@@ -83,14 +132,14 @@ async def run(
                 _after(output.overflowed.wait(), Limit.OUTPUT),
                 _after(asyncio.sleep(timeout_s), Limit.TIME),
                 watch_load(process.pid, settings),
-                watch_disk(workspace, settings, usage),
+                watch_disk(workspace, disk.taken, disk.held, disk.usage),
             ],
         )
         await _end(process, launch)
         await _until_first([output.ended.wait(), output.overflowed.wait()], PATIENCE)
         if limit is None and output.overflowed.is_set():
             limit = Limit.OUTPUT
-        code = process.returncode
+        code = process.code
         assert code is not None
         by_itself = limit is None and code >= 0
         return Completed(
@@ -108,54 +157,58 @@ async def _started(launch: Launch, limit: int) -> AsyncIterator[tuple[Process, O
     output = Output(read, limit)
     try:
         try:
-            process = await _start(launch, write)
+            process = _start(launch, write)
         finally:
             os.close(write)
             launch.close()
         try:
             yield process, output
         finally:
-            await _end(process, launch)
+            try:
+                await _end(process, launch)
+            finally:
+                process.close()
     finally:
         output.close()
+        if launch.alive is not None:
+            os.close(launch.alive)
 
 
-async def _start(launch: Launch, write: int) -> Process:
-    owner: dict[str, int | list[int]] = {}
+def _start(launch: Launch, write: int) -> Process:
+    """Not by asyncio, which kills the first process alone when its caller is cancelled."""
+    user, group = launch.owner or (None, None)
     try:
         if launch.owner is not None:
             os.fchown(write, *launch.owner)  # else it could not be opened as /dev/stdout
-            owner = {"user": launch.owner[0], "group": launch.owner[1], "extra_groups": []}
-        return await asyncio.create_subprocess_exec(
-            *launch.argv,
-            stdin=asyncio.subprocess.DEVNULL,
+        child = subprocess.Popen(  # noqa: S603 (what a confinement made)
+            launch.argv,
+            stdin=subprocess.DEVNULL,
             stdout=write,
             stderr=write,
             cwd="/",
             env=launch.env,
             pass_fds=launch.pass_fds,
             start_new_session=True,
-            **owner,  # type: ignore[arg-type]
+            user=user,
+            group=group,
+            extra_groups=None if launch.owner is None else [],
         )
     except OSError as error:
         raise SandboxUnavailable(
             f"The command was not run: {launch.argv[0]} could not be started ({error.strerror}). "
             "Try again in a moment; if it stays so, the operator can run treadle doctor."
         ) from error
+    return Process(child, keeper=launch.ends_on is not signal.SIGKILL)
 
 
 async def _end(process: Process, launch: Launch) -> None:
-    """Nothing of the process is left on return, even if the caller is cancelled meanwhile."""
-    if process.returncode is not None:
+    """Ends the process with its family; `Process.close` does it if this one is cancelled."""
+    if process.code is not None:
         return
-    try:
-        if launch.ends_on is not signal.SIGKILL:
-            process.send_signal(launch.ends_on)
-            await _until_first([process.wait()], KILL_AFTER)
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    if launch.ends_on is not signal.SIGKILL:
+        process.send(launch.ends_on)
+        await _until_first([process.wait()], KILL_AFTER)
+    process.kill()
     await process.wait()
 
 

@@ -8,11 +8,17 @@ from dataclasses import dataclass, replace
 
 from tools.sandbox.contract import Completed, Confinement, Network, SandboxSettings
 from tools.sandbox.lanes import Lanes
-from tools.sandbox.runner import run
+from tools.sandbox.monitor import MEGA
+from tools.sandbox.runner import DiskLimits, run
+from tools.usage import UNCOUNTABLE
 from tools.workspace import Workspace
 
 NO_GROWTH = "ulimit -f 0"
 """Bash's own: from here on no file can be written to, and only root could take it back."""
+
+
+SLACK = 16 * MEGA
+"""What others may write to the disk while nobody knows what a workspace takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +40,30 @@ class Sandbox:
         """
         longest = self.settings.timeout_s
         seconds = longest if timeout_s is None else min(timeout_s, longest)
-        quota = self.settings.quota_mb
         async with self.lanes.turn(workspace.path), AsyncExitStack() as stack:
             socket = None
             if self.network is not None:
                 socket = await stack.enter_async_context(self.network.open())
-            full = quota is not None and await asyncio.to_thread(_is_full, workspace, quota)
-            settings = replace(self.settings, quota_mb=None) if full else self.settings
-            guarded = f"{NO_GROWTH}\n{command}" if full else command
+            used = await asyncio.to_thread(_used, workspace, self.settings.quota_mb)
+            disk = _disk(workspace, self.settings, used)
+            guarded = command if used is None else f"{NO_GROWTH}\n{command}"
             launch = self.confinement.launch(workspace.path, guarded, socket)
-            done = await run(launch, workspace.path, settings, seconds, workspace.usage)
-            return replace(done, over_quota=full)
+            done = await run(launch, workspace.path, self.settings, seconds, disk)
+            lost = used == UNCOUNTABLE
+            return replace(done, over_quota=used is not None and not lost, uncountable=lost)
 
 
-def _is_full(workspace: Workspace, quota_mb: int) -> bool:
-    quota = quota_mb * 1024 * 1024
-    return workspace.usage(quota) > quota
+def _used(workspace: Workspace, quota_mb: int | None) -> int | None:
+    """Bytes in a workspace that is over its quota; None for one that is not."""
+    if quota_mb is None or workspace.usage(quota_mb * MEGA) <= quota_mb * MEGA:
+        return None
+    return workspace.usage()
+
+
+def _disk(workspace: Workspace, settings: SandboxSettings, used: int | None) -> DiskLimits:
+    """What a command may fill; where only deleting is left, not a byte more than before."""
+    taken = settings.disk_mb * MEGA
+    if used == UNCOUNTABLE:
+        return DiskLimits(min(taken, SLACK), None, workspace.usage)
+    quota = None if settings.quota_mb is None else settings.quota_mb * MEGA
+    return DiskLimits(taken, quota if used is None else used, workspace.usage)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from tools.errors import SandboxUnavailable
 from tools.sandbox.syscalls import (
     ATTACKED,
+    BURSTS,
     JUDGED,
     KEYS,
     MACHINE,
@@ -120,7 +121,7 @@ def _steps(machine: Machine, sockets: Sockets) -> Iterator[Instruction]:
 
 def _judged(sockets: Sockets) -> Iterator[tuple[str, Numbers]]:
     yield from JUDGED.items()
-    groups = [OTHERS, MOUNTS, KEYS, ATTACKED, MACHINE, NODES, UNCOUNTED]
+    groups = [OTHERS, MOUNTS, KEYS, ATTACKED, MACHINE, NODES, UNCOUNTED, BURSTS]
     if sockets is Sockets.NONE:
         groups += [QUEUES, SOCKETS, WATCHES, PRIORITIES]
     for group in groups:
@@ -136,6 +137,8 @@ def _body(name: str, sockets: Sockets) -> Sequence[Instruction]:
             return [_error(errno.ENOSYS)]  # clone and openat
         case "memfd_create" | "inotify_init" | "inotify_init1":  # programs then do without
             return [_error(errno.ENOSYS)]
+        case "fallocate":  # C libraries then write for posix_fallocate
+            return [_error(errno.EOPNOTSUPP)]
         case "shmget":
             return [_error(errno.ENOSYS)] if sockets is Sockets.NONE else _small(1)
         case "setpriority":

@@ -180,6 +180,13 @@ PRIORITIES: Mapping[str, Numbers] = MappingProxyType(
 )
 """Limits and priorities of a process by its id: of the bot too, where it is the same user."""
 
+BURSTS: Mapping[str, Numbers] = MappingProxyType(
+    {
+        "fallocate": (285, 47),
+    }
+)
+"""Disk without writing to it: within an instant, and beyond RLIMIT_FSIZE by FALLOC_FL_KEEP_SIZE."""
+
 JUDGED: Mapping[str, Numbers] = MappingProxyType(
     {
         "clone": (56, 220),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from bot.agent.dialects.base import CUT_OFF, EMPTY, Answer, Message, Parsed, Piece, StreamReader
+from bot.agent.dialects.base import CUT_OFF, EMPTY, Message, Parsed, StreamReader
 from bot.agent.dialects.literals import Unreadable, dumps, read_json
+from bot.agent.dialects.plain_reader import PlainReader
 from bot.agent.dialects.requests import arguments_of, enveloped, find_spec
 from bot.agent.dialects.tool_docs import described, example_arguments, host_note
 from bot.agent.dialects.written import written
@@ -24,9 +25,12 @@ When you are done, reply in plain words: every reply that is not such an object 
 
 REQUEST = "Consider this result and decide on the next action: another tool, or your answer."
 
+_NOT_WHOLE = "a call must be the whole reply, one object with no word before or after it"
 _OPEN = re.compile(r"\s*(?:(?P<bar>`{3,}|~{3,})[^\n`{]*\n?\s*)?(?=\{)")
-_INNER = re.compile(r"^[ ]{0,3}(?:`{3,}[^\n`{]*\n?\s{0,8})?(?=\{\s{0,8}[\"'\u201c]tool_name)", re.M)
-_CLOSE = re.compile(r"(?:\s*(?:`{3,}|~{3,}))?")
+_INNER = re.compile(
+    r"^[ ]{0,3}(?:`{3,}[^\n`{]*\n?\s{0,8})?(?=\{\s{0,8}[\"'\u201c]tool_(?:name|args))", re.M
+)
+_CLOSE = re.compile(r"\s*(?:`{3,}|~{3,})?")
 
 
 class BareJson:
@@ -48,11 +52,11 @@ class BareJson:
         if not text.strip():
             return Parsed(problem=EMPTY, kept=text)
         try:
-            found = read_object(text, specs)
-            if found is not None:
-                if cut_off:
-                    return Parsed(problem=CUT_OFF, kept=text)
-                return Parsed(calls=(found[0],), kept=found[1])
+            if cut_off and _OPEN.match(text):
+                return Parsed(problem=CUT_OFF, kept=text)
+            call = read_object(text, specs)
+            if call is not None:
+                return Parsed(calls=(call,), kept=text.strip())
             _refuse_embedded(text, specs)
         except Unreadable as error:
             return Parsed(problem=CUT_OFF if cut_off else f"{error}.", kept=text)
@@ -66,11 +70,11 @@ class BareJson:
         )
 
     def reader(self) -> StreamReader:
-        return _BareReader()
+        return PlainReader()
 
 
-def read_object(text: str, specs: Sequence[ToolSpec]) -> tuple[ToolCall, str] | None:
-    """The call that a reply begins with, and the part of it that counts; None: it is an answer.
+def read_object(text: str, specs: Sequence[ToolSpec]) -> ToolCall | None:
+    """The call that a whole reply is, bare or in one fence; None: it is an answer.
 
     Raises Unreadable if it begins like a call and is none.
     """
@@ -88,8 +92,12 @@ def read_object(text: str, specs: Sequence[ToolSpec]) -> tuple[ToolCall, str] | 
     call = enveloped(value, specs)
     if call is None:
         raise Unreadable("tool_name must be the name of a tool")
-    close = _CLOSE.match(text, end) if opened["bar"] else None
-    return call, text[: close.end() if close else end]
+    close = _CLOSE.match(text, end)
+    if text[close.end() if close else end :].strip():
+        if find_spec(specs, call.name) is None:
+            return None
+        raise Unreadable(_NOT_WHOLE)
+    return call
 
 
 def _is_call(value: Json) -> bool:
@@ -97,14 +105,14 @@ def _is_call(value: Json) -> bool:
 
 
 def _refuse_embedded(text: str, specs: Sequence[ToolSpec]) -> None:
-    """A call of a real tool with words before it was probably meant to be run."""
+    """A call of a real tool with words around it was probably meant to be run."""
     found = _INNER.search(text)
     if found is None:
         return
     value, _ = read_json(text, found.end())
     name = value.get("tool_name") if isinstance(value, Mapping) else None
     if isinstance(name, str) and find_spec(specs, name) is not None:
-        raise Unreadable("a call must be the whole reply, with no word before it")
+        raise Unreadable(_NOT_WHOLE)
 
 
 def render(call: ToolCall, thought: str = "") -> str:
@@ -123,19 +131,3 @@ def ended(reply: ModelReply) -> str:
 def _documented(spec: ToolSpec) -> str:
     example: Json = {"tool_name": spec.name, "tool_args": example_arguments(spec)}
     return f"{described(spec)}\n    Example: {dumps(example)}"
-
-
-class _BareReader:
-    """Shows an answer; a reply that begins like an object is shown only once it is read."""
-
-    def __init__(self) -> None:
-        self._plain: bool | None = None
-
-    def feed(self, chunk: str) -> list[Piece]:
-        begun = chunk if self._plain else chunk.lstrip()
-        if self._plain is None and begun:
-            self._plain = not begun.startswith(("{", "`", "~"))
-        return [Answer(begun)] if self._plain and begun else []
-
-    def close(self) -> list[Piece]:
-        return []

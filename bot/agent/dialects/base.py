@@ -16,6 +16,7 @@ from bot.agent.prompt import Facts
 from bot.agent.shown import Answer as Answer
 from bot.agent.shown import Piece as Piece
 from bot.agent.shown import Thought as Thought
+from bot.agent.shown import WasThought as WasThought
 
 Message: TypeAlias = Mapping[str, Json]
 """One chat-completions message."""

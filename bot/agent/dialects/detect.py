@@ -14,10 +14,11 @@ from typing import NamedTuple
 from bot.agent.dialects.bare_json import BareJson, render
 from bot.agent.dialects.base import NO_END, Dialect, Parsed
 from bot.agent.dialects.json_actions import JsonActions
+from bot.agent.dialects.labels import LABEL, PAUSE, split
 from bot.agent.dialects.literals import Unreadable, read_json
 from bot.agent.dialects.marks import unfenced
 from bot.agent.dialects.native import Native
-from bot.agent.dialects.requests import enveloped, find_spec
+from bot.agent.dialects.requests import enveloped, find_spec, is_only_call
 from bot.agent.dialects.text import Text
 from bot.agent.dialects.xml import Xml
 from bot.agent.entries import Entry, ModelReply, ToolCall, open_turn
@@ -30,16 +31,19 @@ DIALECTS: Mapping[str, Dialect] = {
 
 _TAGGED = re.compile(r"\s*<\s?(?:tool_call|function_call)\s?>\s*", re.I)
 _TAG_END = re.compile(r"\s*(?:</\s?(?:tool_call|function_call)\s?>\s*)?\Z", re.I)
-_LABELLED = re.compile(r"[*_#` ]{0,6}(?:thought|action)\b", re.I)
+_XML = re.compile(
+    r"\s*(?:<[ ]?thought[ ]?>(?>.*?</[ ]?thought[ ]?>)\s*)?[*_]{0,3}<[ ]?action[ ]?>", re.I | re.S
+)
 _BEGUN = re.compile(
     r"\s*(?:<[ ]?(?:thought|action|tool_call|function_call)\b|"
     r"[*_#]{0,6}(?:thought|action)[*_]{0,3}[:：]|"
-    r"(?:`{3}[^\n`]*\n\s*)?\{\s*[\"'](?:tool_name|function_name)\b)",
+    r"(?:`{3}[^\n`]*\n\s*)?\{\s*[\"'](?:tool_|function_|arguments\b))",
     re.I,
 )
 _XML_ANSWER = re.compile(r"\s*<[ ]?(?:thought|final_answer)[ ]?>", re.I)
 _THOUGHT_LABEL = re.compile(r"\s*[*_#]{0,6}[ ]?thought[*_]{0,3}[ ]?[:：]", re.I)
-_PAUSED = re.compile(r"\n[ ]{0,3}[*_]{0,3}PAUSE[*_.]{0,3}\s*\Z", re.I)
+_ENDING = re.compile(rf"\s*(?:{PAUSE.pattern})?\s*\Z", re.M | re.I)
+_PAUSED = re.compile(r"\n[ ]{0,3}[*_#]{0,6}[ ]?PAUSE[*_.]{0,4}\s*\Z", re.I)
 
 
 class Read(NamedTuple):
@@ -99,33 +103,43 @@ def whole_action(text: str, specs: Sequence[ToolSpec]) -> Read | None:
 
 
 def _xml(text: str, specs: Sequence[ToolSpec]) -> Read | None:
-    if not text.lower().startswith(("<thought", "<action", "```")):
+    whole = unfenced(text)
+    if not _XML.match(whole):
         return None
-    parsed = DIALECTS["xml"].parse(text, specs, cut_off=False)
-    return Read(parsed, "xml") if parsed.calls else None
+    parsed = DIALECTS["xml"].parse(whole, specs, cut_off=False)
+    return Read(parsed, "xml") if parsed.calls and not whole[len(parsed.kept) :].strip() else None
 
 
 def _labelled(text: str, specs: Sequence[ToolSpec]) -> Read | None:
     """`Action:` alone is an ordinary word: the tool must exist, or PAUSE must stand at the end."""
-    if not _LABELLED.match(text):
+    whole = unfenced(text).strip()
+    found = LABEL.match(whole)
+    if found is None or (found["label"] or "").lower() not in ("thought", "action"):
         return None
+    paused = _PAUSED.search(whole) is not None
     for name in ("json", "text"):
-        parsed = DIALECTS[name].parse(text, specs, cut_off=False)
-        if parsed.calls and (_is_known(parsed.calls[0], specs) or _PAUSED.search(text)):
+        parsed = DIALECTS[name].parse(whole, specs, cut_off=False)
+        if not parsed.calls or not _ENDING.match(whole, len(parsed.kept)):
+            continue
+        # Plain input without PAUSE ends with its line: what follows may be said of it.
+        if name == "text" and not paused and "\n" in whole[split(whole).start :].strip():
+            continue
+        if paused or _is_known(parsed.calls[0], specs):
             return Read(parsed, name)
     return None
 
 
 def _tool_call(text: str, specs: Sequence[ToolSpec]) -> Read | None:
-    opened = _TAGGED.match(text)
+    whole = unfenced(text)
+    opened = _TAGGED.match(whole)
     if opened is None:
         return None
     try:
-        value, end = read_json(text, opened.end())
+        value, end = read_json(whole, opened.end())
         call = enveloped(value, specs)
     except Unreadable:
         return None
-    return _found(call) if call is not None and _TAG_END.match(text, end) else None
+    return _found(call) if call is not None and _TAG_END.match(whole, end) else None
 
 
 def _object(text: str, specs: Sequence[ToolSpec]) -> Read | None:
@@ -138,7 +152,7 @@ def _object(text: str, specs: Sequence[ToolSpec]) -> Read | None:
         call = enveloped(value, specs)
     except Unreadable:
         return None
-    if call is None or inside[end:].strip():
+    if call is None or inside[end:].strip() or not is_only_call(value):
         return None
     named = isinstance(value, Mapping) and "tool_name" in value and "tool_args" in value
     return _found(call) if named or _is_known(call, specs) else None

@@ -17,7 +17,7 @@ from bot.agent.dialects.marks import FENCE, outside_fences
 _DRESS = r"[*_#]{0,6}[ ]?"
 _AFTER = r"(?:[ ]?\d{1,2})?[*_]{0,3}[ ]?[:：][*_]{0,3}[ \t]*"
 LABEL = re.compile(
-    rf"^[ ]{{0,3}}(?:{FENCE}|{_DRESS}(?:(?P<label>thought|action|observation|action_response|"
+    rf"^(?:{FENCE}|[ ]{{0,3}}{_DRESS}(?:(?P<label>thought|action|observation|action_response|"
     rf"final answer|answer|question){_AFTER}|(?P<pause>pause)[*_.]{{0,4}}[ \t]*$))",
     re.M | re.I,
 )

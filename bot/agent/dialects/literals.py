@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from bot.agent.ports import Json
 
 DEPTH = 64
 """How deep values may be nested."""
+_TOO_DEEP = "a value is nested too deeply"
 
 _JSON = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"\s*")
@@ -58,16 +60,34 @@ def read_json(text: str, position: int) -> tuple[Json, int]:
     """The value at a position, JSON or nearly, and where it ends. Raises Unreadable."""
     start = skip_space(text, position)
     try:
-        return cast("tuple[Json, int]", _JSON.raw_decode(text, start))
+        value, end = cast("tuple[Json, int]", _JSON.raw_decode(text, start))
     except (ValueError, RecursionError):
         return read_literal(text, start)
+    opened = text.count("[", start, end) + text.count("{", start, end)
+    if opened > DEPTH and _is_deep(value):
+        raise Unreadable(_TOO_DEEP)
+    return value, end
+
+
+def _is_deep(value: Json) -> bool:
+    """Whether a value is nested deeper than DEPTH; goes level by level, without recursion."""
+    level = [value]
+    for _ in range(DEPTH + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+    return bool(level)
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def read_literal(text: str, position: int, depth: int = 0) -> tuple[Json, int]:
     """The literal at a position, read the forgiving way, and where it ends. Raises Unreadable."""
     start = skip_space(text, position)
     if depth > DEPTH:
-        raise Unreadable("a value is nested too deeply")
+        raise Unreadable(_TOO_DEEP)
     opening = text[start : start + 1]
     if opening == "{":
         return _object(text, start + 1, depth)

@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from bot.agent.dialects.base import EMPTY, Answer, Message, Parsed, Piece, StreamReader
+from bot.agent.dialects.base import EMPTY, Message, Parsed, StreamReader
 from bot.agent.dialects.conversation import Asked, Replied, Told, events
 from bot.agent.dialects.literals import dumps
+from bot.agent.dialects.plain_reader import PlainReader
 from bot.agent.entries import Entry, ModelReply
 from bot.agent.ports import Json, ToolSpec
 from bot.agent.prompt import Facts, system_prompt
@@ -58,7 +59,7 @@ class Native:
         return f"Your last reply could not be used: {problem}"
 
     def reader(self) -> StreamReader:
-        return _NativeReader()
+        return PlainReader()
 
 
 def tools(specs: Sequence[ToolSpec]) -> list[Message]:
@@ -113,27 +114,3 @@ def _sendable(arguments: str) -> str:
     except (ValueError, RecursionError):
         whole = False
     return arguments if whole else dumps({"unreadable": arguments})
-
-
-_HEAD = 16
-_ACTION_LIKE = re.compile(r"\s*(?:[<{`]|[*_# ]{0,8}(?:thought|action)\b)", re.I)
-
-
-class _NativeReader:
-    """Shows all text, unless it begins like an action that the model wrote out instead."""
-
-    def __init__(self) -> None:
-        self._head = ""
-        self._plain: bool | None = None
-
-    def feed(self, chunk: str) -> list[Piece]:
-        if self._plain is None:
-            self._head = chunk = self._head + chunk
-            if len(chunk.strip()) >= _HEAD:
-                self._plain = not _ACTION_LIKE.match(chunk)
-        return [Answer(chunk)] if self._plain and chunk else []
-
-    def close(self) -> list[Piece]:
-        if self._plain is None and self._head and not _ACTION_LIKE.match(self._head):
-            return [Answer(self._head)]
-        return []

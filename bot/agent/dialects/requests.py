@@ -23,6 +23,8 @@ _ARGUMENTS = (
     "action_input",
     "input",
 )
+_BESIDES = ("id", "type", "index", "thought", "reasoning")
+"""What a call may hold besides its name and arguments."""
 
 
 def find_spec(specs: Sequence[ToolSpec], name: str) -> ToolSpec | None:
@@ -81,6 +83,24 @@ def enveloped(value: Json, specs: Sequence[ToolSpec]) -> ToolCall | None:
     key = next((key for key in _ARGUMENTS if key in value), None)
     given = value[key] if key is not None else {}
     return call(name.strip(), _object(given, find_spec(specs, name.strip())))
+
+
+def is_only_call(value: Json) -> bool:
+    """Whether an object is a call and nothing else: a name, an object of arguments, no other data.
+
+    An object that merely describes a tool has a name too.
+    """
+    if not isinstance(value, Mapping):
+        return False
+    inner = value.get("function")
+    if isinstance(inner, Mapping):
+        return set(value) <= {"type", "id", "index", "function"} and is_only_call(inner)
+    names = [key for key in _NAMES if key in value]
+    keys = [key for key in _ARGUMENTS if key in value]
+    if len(names) != 1 or len(keys) != 1 or not set(value) <= {*names, *keys, *_BESIDES}:
+        return False
+    given = value[keys[0]]
+    return isinstance(_decoded(given) if isinstance(given, str) else given, Mapping)
 
 
 def _object(given: Json, spec: ToolSpec | None) -> Mapping[str, Json]:

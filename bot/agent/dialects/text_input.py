@@ -31,7 +31,12 @@ _ANOTHER = re.compile(
 )
 MARKERS = ("pause", "observation", "answer", "thought", "action")
 """Words that begin a line of their own, so that they cannot name a tool."""
-_HEREDOC = re.compile(r"<<-?[ \t]?([\"']?)\\?([A-Za-z_]\w*)\1")
+_HEREDOC = re.compile(
+    r"(?<!<)<<-?[ \t]{0,4}(?:([\"'])(?P<quoted>[^\"'\n]{1,64})\1|\\?(?P<word>[A-Za-z_][\w.-]*))"
+)
+_SUM = re.compile(r"[\d\s+*/%().-]+")
+_LOOKED_BACK = 2000
+_QUOTE = re.compile(r"\\.|[\"']")
 _OBJECT = re.compile(r"\{\s*[\"'\u201c]?\w[\w -]*[\"'\u201d]?\s*[:：]")
 _AFTER_OBJECT = re.compile(r"(?:\s*`{3,}[ \t]*$)?\s*", re.M)
 
@@ -78,7 +83,7 @@ def _with_input(
     parameter = only_parameter(spec)
     if parameter is None or _OBJECT.match(given):
         raise Unreadable(f"the input of {name} must be one JSON object")
-    _check_plain(name, given, text[end:], specs)
+    _check_plain(name, given, specs)
     return Action(call(name, {parameter: given} if given else {}), last)
 
 
@@ -115,7 +120,7 @@ def _past_pause(text: str, end: int) -> int:
     return pause.end() if pause else end
 
 
-def _check_plain(name: str, given: str, rest: str, specs: Sequence[ToolSpec]) -> None:
+def _check_plain(name: str, given: str, specs: Sequence[ToolSpec]) -> None:
     """Plain input must not hold a second action or only the beginning of a here-document."""
     for another in _ANOTHER.finditer(given):
         if another["name"] is None or find_spec(specs, another["name"]) is not None:
@@ -123,14 +128,37 @@ def _check_plain(name: str, given: str, rest: str, specs: Sequence[ToolSpec]) ->
                 f"it is not clear where the input of {name} ends; put PAUSE on a line after it, "
                 "or write the input as a JSON object"
             )
+    last = _lines(given)
     for opened in _HEREDOC.finditer(given):
-        word = opened[2]
-        ends = re.compile(rf"^\t*{re.escape(word)}[ \t]*$", re.M)
-        if not ends.search(given, opened.end()) and (word.isupper() or ends.search(rest)):
+        word = opened["quoted"] or opened["word"]
+        if last.get(word, -1) < opened.end() and (word.isupper() or not _is_shift(given, opened)):
             raise Unreadable(
                 f"the here-document of {name} is cut before its end {word[:64]}; write the input "
                 "as a JSON object"
             )
+
+
+def _lines(text: str) -> Mapping[str, int]:
+    """Where each line begins for the last time, by what it says."""
+    found: dict[str, int] = {}
+    position = 0
+    for line in text.split("\n"):
+        found[line.lstrip("\t").rstrip(" \t\r")] = position
+        position += len(line) + 1
+    return found
+
+
+def _is_shift(text: str, operator: re.Match[str]) -> bool:
+    """Whether `<<` stands in an arithmetic expression or in quotes that its line opened."""
+    begins = text.rfind("\n", 0, operator.start()) + 1
+    before = text[max(begins, operator.start() - _LOOKED_BACK) : operator.start()]
+    open_quote = ""
+    for quote in _QUOTE.findall(before):
+        if not open_quote and quote in ("'", '"'):
+            open_quote = quote
+        elif quote == open_quote:
+            open_quote = ""
+    return bool(_SUM.fullmatch(before) or open_quote) or before.rfind("((") > before.rfind("))")
 
 
 def _line_end(text: str, start: int) -> int:

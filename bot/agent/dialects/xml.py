@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bot.agent.dialects.base import CUT_OFF, EMPTY, NO_END, Message, Parsed, StreamReader
 from bot.agent.dialects.literals import Unreadable, dumps
-from bot.agent.dialects.marks import FENCE, Fence, fence_at, unfenced
+from bot.agent.dialects.marks import FENCE, Fence, fence_at, outside_fences, unfenced
 from bot.agent.dialects.requests import arguments_of
 from bot.agent.dialects.tool_docs import described, files_note, host_note
 from bot.agent.dialects.written import written
@@ -18,9 +18,10 @@ from bot.agent.ports import Json, ToolSpec
 from bot.agent.prompt import Facts, system_prompt
 
 _TAG = r"[*_]{0,3}<[ ]?(?P<tag>thought|action|final[_ -]?answer|answer)[ ]?>"
-_NEXT = re.compile(rf"^[ ]{{0,3}}(?:{FENCE}|{_TAG})", re.M | re.I)
+_NEXT = re.compile(rf"^(?:{FENCE}|[ ]{{0,3}}{_TAG})", re.M | re.I)
 _HERE = re.compile(rf"\s*{_TAG}", re.I)
-_THOUGHT_END = re.compile(r"</[ ]?thought[ ]?>", re.I)
+_THOUGHT_END = re.compile(rf"^{FENCE}|</[ ]?thought[ ]?>", re.I | re.M)
+_FENCE_HERE = re.compile(FENCE, re.M)
 _ANSWER_END = re.compile(r"</[ ]?(?:final[_ -]?)?answer[ ]?>", re.I)
 _REPEATED = re.compile(r"\s*<[ ]?(?:thought|(?:final[_ -]?)?answer)[ ]?>", re.I)
 _STRAY = re.compile(r"</?[ ]?(?:thought|(?:final[_ -]?)?answer)[ ]?>", re.I)
@@ -178,9 +179,13 @@ class _Scan:
         self.thoughts.append(self._text[self._begun : end])
 
     def take_thought(self, opening: re.Match[str]) -> None:
-        """A thought reaches to its end tag, or without one to the next marker."""
+        """A thought reaches to its end tag outside fences, or without one to the next marker."""
         self.take_text(opening.start())
-        close = _THOUGHT_END.search(self._text, opening.end()) if self._closes else None
+        fenced = _FENCE_HERE.match(self._text, opening.end())
+        start = fence_at(self._text, fenced).end if fenced else opening.end()
+        close = (
+            next(outside_fences(_THOUGHT_END, self._text, start), None) if self._closes else None
+        )
         self._position = self._begun = opening.end()
         self._at_once = self._closes = close is not None
         if close is not None:

@@ -30,7 +30,7 @@ class XmlReader:
         self._over = False
 
     def feed(self, chunk: str) -> list[Piece]:
-        shown: list[Piece] = []
+        shown: list[Thought | Answer] = []
         if not self._over:
             self._rest += chunk
             while self._step(shown):
@@ -43,7 +43,7 @@ class XmlReader:
             return []
         return [self._kind(rest)]
 
-    def _step(self, shown: list[Piece]) -> bool:
+    def _step(self, shown: list[Thought | Answer]) -> bool:
         """Take one tag off what has arrived; False if there is no more to take."""
         if self._over:
             return False
