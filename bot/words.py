@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from bot.policy import Refusal, Verdict
+from bot.policy import Refusal
 
 
 class _Decision(Protocol):
-    @property
-    def verdict(self) -> Verdict: ...
     @property
     def reason(self) -> str: ...
 
@@ -109,12 +107,60 @@ def interrupted_observation(tool: str) -> str:
 
 def refused_observation(tool: str, decision: _Decision) -> str:
     reason = decision.reason.rstrip(".")
-    if decision.verdict is Verdict.ASK:
-        return (
-            f"{tool} needs a person's approval ({reason}), and this release cannot ask for one "
-            "yet. It was not run. Go on without it or tell the user."
-        )
     return f"{tool} is not allowed here ({reason}). It was not run. Go on without it."
+
+
+class _Answer(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def declined_observation(tool: str, answer: _Answer) -> str:
+    """Nobody's name means that nobody answered in time."""
+    if answer.name:
+        return f"{answer.name} said no to this call of {tool}. It was not run. Go on without it."
+    return f"Nobody said yes to this call of {tool} in time. It was not run. Go on without it."
+
+
+# Asking a person
+
+
+def approval_question(tool: str, reason: str) -> str:
+    return f"May I use {tool}? {reason}"
+
+
+def approval_until(when: str) -> str:
+    return f"An admin can answer until {when}; then I go on without it."
+
+
+APPROVE, DENY = "Approve", "Deny"
+
+
+def approved(name: str) -> str:
+    return f"{name} approved this call."
+
+
+def denied(name: str) -> str:
+    return f"{name} said no to this call."
+
+
+def nobody_answered() -> str:
+    return "Nobody answered in time, so this call was not made."
+
+
+def question_closed() -> str:
+    return "This question is no longer open; nothing was changed."
+
+
+def not_yours_to_answer() -> str:
+    return "Only those named under [approvals] approvers can answer this; nothing was changed."
+
+
+def message_waits() -> str:
+    return "I read this as soon as somebody has answered"
+
+
+THE_QUESTION = "the question above"
 
 
 # The model's endpoint
@@ -260,6 +306,13 @@ def message_too_old() -> str:
     )
 
 
+def broke_off(times: int) -> str:
+    return (
+        f"I broke off {times + 1} times while I worked on this, so I stopped trying. The operator "
+        "finds the reason in the log; ask again in smaller steps."
+    )
+
+
 def attached(name: str) -> str:
     return f"[a file is attached: {name}; this release cannot read attachments]"
 
@@ -339,8 +392,26 @@ def cut_off() -> str:
     return "_(The model reached its length limit here. Say “go on” for the rest.)_"
 
 
-def stopped(by: str) -> str:
-    return f"Stopped by {by}. Nothing is running any more; reply here to go on."
+def stopped(by: str, done: Sequence[str], broken: Sequence[str], left: Sequence[str]) -> str:
+    """The notice of a stop; the names are those of the tools that were called, one a call."""
+    told = [f"Stopped by {by}."]
+    if done:
+        told.append(f"Done before that: {_counted(done)}.")
+    if broken:
+        told.append(f"Broken off, so it may or may not have happened: {_counted(broken)}.")
+    if left:
+        told.append(f"Not begun: {_counted(left)}.")
+    return " ".join([*told, "Nothing is running any more; reply here to go on."])
+
+
+def _counted(names: Sequence[str]) -> str:
+    titles = [tool_name(name) for name in names]
+    counts = {title: titles.count(title) for title in titles}
+    return ", ".join(f"{title} (×{n})" if n > 1 else title for title, n in counts.items())
+
+
+def nothing_to_stop() -> str:
+    return "Nothing is running here, so there is nothing to stop."
 
 
 def nothing_visible() -> str:
@@ -465,6 +536,10 @@ def home_model(model: str) -> str:
 
 def chat_greeting() -> str:
     return "Write a message and press Enter; `exit` or Ctrl-D ends. Ctrl-C leaves at once."
+
+
+def chat_question() -> str:
+    return "A rule wants your yes before this call is made: y to approve, n to deny."
 
 
 def more_lines(count: int) -> str:

@@ -12,16 +12,21 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bot import words
+from bot.agent.approvals import pending
 from bot.agent.entries import (
     Answered,
+    ApprovalAsked,
     Entry,
     Failed,
     ModelReply,
     Observation,
     Refused,
     Stopped,
+    Told,
     ToolCall,
+    open_turn,
 )
+from bot.agent.work import stop_notice
 from bot.inert import inert
 from bot.slack.blocks import (
     Block,
@@ -36,6 +41,7 @@ from bot.slack.blocks import (
     units,
     visible_text,
 )
+from bot.slack.card import pretty, question_card
 from bot.slack.markdown import RenderedMessage, notification, to_messages
 
 THOUGHT_LIMIT = 400
@@ -91,6 +97,10 @@ def pieces(entries: Sequence[Entry], verbosity: Verbosity, start: int = 0) -> li
                 result.append(Piece(f"o{seq}", PieceKind.OBSERVATION, seq))
             case Answered() | Failed() | Stopped():
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
+            case ApprovalAsked() if pending(open_turn(entries)) is entry:
+                result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
+            case Told():
+                result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
             case Refused() if entry.text:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
             case _:
@@ -108,8 +118,11 @@ def final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage,
             answer = reply.answer or ""
             shown = to_messages(f"{answer}\n\n{words.cut_off()}" if reply.cut_off else answer)
             return shown or (_notice(words.nothing_visible()),)
-        case Stopped(by=by):
-            return to_messages(words.stopped(by))
+        case ApprovalAsked():
+            return (question_card(entries, seq),)
+        case Stopped():
+            text = stop_notice(entries, seq)
+            return (RenderedMessage(notification(inert(text)), (section(plain(text)),)),)
         case Failed(text=text) | Refused(text=text):
             return (_notice(text),)
         case _:
@@ -221,7 +234,7 @@ def _plain_line(call: ToolCall, seen: Observation | None, describe: Describe) ->
 def _details(call: ToolCall | None, seen: Observation | None) -> list[Block]:
     blocks = []
     if call is not None and call.arguments.strip() not in ("", "{}"):
-        blocks.append(code(clip(_pretty(call.arguments), FULL_LIMIT)))
+        blocks.append(code(clip(pretty(call.arguments), FULL_LIMIT)))
     if seen is not None and seen.text.strip():
         blocks.append(code(clip(seen.text, FULL_LIMIT)))
     return blocks
@@ -240,13 +253,6 @@ def gist(text: str) -> str:
 
 def _one_line(text: str, limit: int) -> str:
     return clip(" ".join(text.split()), limit)
-
-
-def _pretty(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), ensure_ascii=False, indent=2)
-    except ValueError:
-        return arguments
 
 
 def _notice(text: str) -> RenderedMessage:

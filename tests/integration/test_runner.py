@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bot.agent.dialects import native
+from bot.agent.dialects.native import Native
 from bot.agent.entries import (
     Answered,
     Decided,
@@ -22,6 +22,7 @@ from bot.agent.entries import (
     ToolStarted,
     User,
 )
+from bot.agent.shown import Piece
 from bot.config import Need, load_settings
 from bot.parts import Core, open_core
 from bot.policy import Verdict
@@ -58,6 +59,8 @@ class Wall:
         self.looks += 1
         if self.looks == self.wanted:
             self.reached.set()
+
+    def live(self, piece: Piece | None) -> None: ...
 
     async def settle(self, entries: Sequence[Entry]) -> None:
         self.settled.append(list(entries))
@@ -102,7 +105,16 @@ async def test_a_message_and_its_turn_are_written_down_and_the_thread_is_done(
         unfinished = list(await core.journals.unfinished())
 
     assert [type(e).__name__ for e in entries] == [
-        *("User", "ModelReply", "Decided", "ToolStarted", "Observation", "ModelReply", "Answered")
+        *(
+            "User",
+            "FilesSeen",
+            "ModelReply",
+            "Decided",
+            "ToolStarted",
+            "Observation",
+            "ModelReply",
+            "Answered",
+        )
     ]
     assert "**42**" in answers(entries)[0]
     assert unfinished == []
@@ -133,7 +145,7 @@ async def test_a_message_that_came_before_the_crash_waits_for_the_open_calls(
     assert after[1].is_error
     assert "may or may not have happened" in after[1].text
     assert entries[-1] == Answered(("9000000001.0", "9000000002.0"))
-    roles = [message["role"] for message in native.messages("s", entries)]
+    roles = [message["role"] for message in Native().messages("s", entries)]
     assert roles[:5] == ["system", "user", "assistant", "tool", "user"]
 
 

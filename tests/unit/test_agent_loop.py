@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.entries import (
+    Answer,
     Answered,
+    ApprovalAnswered,
+    ApprovalAsked,
     Decided,
     Entry,
     Failed,
+    FilesSeen,
     ModelReply,
     Observation,
     Overheard,
@@ -21,6 +25,7 @@ from bot.agent.entries import (
     Refused,
     Resumed,
     Stopped,
+    Told,
     ToolCall,
     ToolStarted,
     Usage,
@@ -29,20 +34,26 @@ from bot.agent.entries import (
 )
 from bot.agent.guard import Limits
 from bot.agent.loop import (
+    AskHuman,
     AskModel,
+    Declined,
     Finished,
     Interrupted,
     Refuse,
     RunTool,
     Step,
+    Waiting,
     next_step,
     run_turn,
 )
 from bot.agent.ports import ToolSpec
+from bot.agent.prompt import Facts
 from bot.errors import Fenced, ModelRefused
 from bot.policy import Verdict
 
 ASK = User("what is 6 * 7?", "U1", "Ann", "1.0")
+FACTS = Facts("a test", files=("notes.txt",))
+SEEN = FilesSeen(FACTS.files)
 MORE = User("and 7 * 8?", "U2", "Bob", "2.0")
 A, B = ToolCall("a", "calculate", '{"expression": "6 * 7"}'), ToolCall("b", "list_dir", "{}")
 REPLY = ModelReply("m", thought="I multiply.", calls=(A, B))
@@ -102,12 +113,47 @@ def test_the_next_step_follows_from_the_journal(entries: list[Entry], step: Step
     assert next_step(entries, Policy()) == step
 
 
-@pytest.mark.parametrize("verdict", [Verdict.DENY, Verdict.ASK])
-def test_a_call_that_is_not_allowed_is_refused_in_its_place(verdict: Verdict) -> None:
-    policy = Policy({"calculate": verdict, "list_dir": Verdict.ALLOW})
+def test_a_call_that_is_not_allowed_is_refused_in_its_place() -> None:
+    policy = Policy({"calculate": Verdict.DENY, "list_dir": Verdict.ALLOW})
 
-    assert next_step([ASK, REPLY], policy) == Refuse(A, decided(A, verdict))
-    assert next_step([ASK, REPLY, decided(A, verdict), DONE_A], policy) == RUN_B
+    assert next_step([ASK, REPLY], policy) == Refuse(A, decided(A, Verdict.DENY))
+    assert next_step([ASK, REPLY, decided(A, Verdict.DENY), DONE_A], policy) == RUN_B
+
+
+WANTS_A_YES = Policy({"calculate": Verdict.ASK, "list_dir": Verdict.ALLOW})
+QUESTION = ApprovalAsked("a", "", 1.0, 2.0)
+YES, NO = (ApprovalAnswered("a", answer, "U9", "Ada") for answer in (Answer.ALLOWED, Answer.DENIED))
+ASKED: list[Entry] = [ASK, REPLY, decided(A, Verdict.ASK), QUESTION]
+
+
+def test_a_call_that_wants_a_yes_waits_for_it() -> None:
+    assert next_step([ASK, REPLY], WANTS_A_YES) == AskHuman(A, decided(A, Verdict.ASK))
+    assert next_step(ASKED, WANTS_A_YES) == Waiting()
+    assert next_step([*ASKED, Resumed("p"), Told("2.0")], WANTS_A_YES) == Waiting()
+    assert next_step([*ASKED, YES], WANTS_A_YES) == RunTool(A, decided(A, Verdict.ASK))
+    assert next_step([*ASKED, NO], WANTS_A_YES) == Declined(A, NO)
+    assert next_step([*ASKED, NO, DONE_A], WANTS_A_YES) == RUN_B
+
+
+def test_a_yes_is_worth_nothing_for_another_form_of_the_call() -> None:
+    """The arguments are read in another way since then: the person is asked anew."""
+    other = ApprovalAsked("a", "another digest", 1.0, 2.0)
+
+    step = next_step([ASK, REPLY, decided(A, Verdict.ASK), other, YES], WANTS_A_YES)
+
+    assert step == AskHuman(A, decided(A, Verdict.ASK))
+
+
+def test_a_yes_is_worth_nothing_for_a_later_call_with_the_same_id() -> None:
+    again = [*ASKED, YES, ToolStarted("a"), DONE_A, DONE_B, REPLY]
+
+    assert next_step(again, WANTS_A_YES) == AskHuman(A, decided(A, Verdict.ASK))
+
+
+def test_a_rule_that_changed_meanwhile_is_stronger_than_the_answer() -> None:
+    assert next_step([*ASKED, YES], Policy({"calculate": Verdict.DENY})) == Refuse(
+        A, decided(A, Verdict.DENY)
+    )
 
 
 def test_a_call_that_had_been_started_is_interrupted_even_if_it_is_forbidden_by_now() -> None:
@@ -157,7 +203,7 @@ class Planner:
     name: str = "planner"
 
     async def reply(
-        self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+        self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
         self.asked.append(tuple(entries))
         turn = open_turn(entries)
@@ -215,7 +261,7 @@ async def work(
     notify: Callable[[], None] = lambda: None,
 ) -> None:
     clock = hands.clock or StillClock()
-    await run_turn(journal, model, hands, policy, "system", limits, clock, notify)
+    await run_turn(journal, model, hands, policy, FACTS, limits, clock, notify)
 
 
 def call(name: str) -> ToolCall:
@@ -230,6 +276,7 @@ async def test_a_turn_thinks_acts_and_answers_and_writes_each_step_down() -> Non
 
     assert journal.entries == [
         ASK,
+        SEEN,
         ModelReply("planner", "step 0", (A, B)),
         decided(A),
         ToolStarted("a"),
@@ -240,8 +287,8 @@ async def test_a_turn_thinks_acts_and_answers_and_writes_each_step_down() -> Non
         ModelReply("planner", answer="1 steps for ['what is 6 * 7?']"),
         Answered(("1.0",)),
     ]
-    assert seen == [2, 4, 5, 7, 8, 10], "each step is told as soon as it is written"
-    assert [len(entries) for entries in model.asked] == [1, 8]
+    assert seen == [3, 5, 6, 8, 9, 11], "each step is told as soon as it is written"
+    assert [len(entries) for entries in model.asked] == [2, 9]
 
 
 async def test_an_observation_says_how_long_its_tool_took_and_that_it_failed() -> None:
@@ -259,32 +306,48 @@ async def test_an_observation_says_how_long_its_tool_took_and_that_it_failed() -
 
 async def test_a_refused_call_becomes_an_observation_and_the_turn_goes_on() -> None:
     journal, hands = MemoryJournal([ASK]), Hands()
-    policy = Policy({"calculate": Verdict.DENY, "list_dir": Verdict.ASK})
+    policy = Policy({"calculate": Verdict.DENY})
 
-    await work(journal, Planner([[A, B]]), hands, policy=policy)
+    await work(journal, Planner([[A]]), hands, policy=policy)
 
     assert hands.done == []
-    denied, asked = [entry for entry in journal.entries if isinstance(entry, Observation)]
+    (denied,) = [entry for entry in journal.entries if isinstance(entry, Observation)]
     assert denied.is_error
     assert "calculate is not allowed here (as the test says)" in denied.text
-    assert "list_dir needs a person's approval (as the test says)" in asked.text
     assert isinstance(journal.entries[-1], Answered)
 
 
+async def test_a_turn_that_asks_a_person_ends_there_and_goes_on_with_the_answer() -> None:
+    journal, hands = MemoryJournal([ASK]), Hands(clock=StillClock())
+    policy = Policy({"calculate": Verdict.ASK})
+
+    await work(journal, Planner([[A]]), hands, policy=policy)
+
+    assert hands.done == []
+    assert journal.entries[-1] == ApprovalAsked("a", "", 100.0, 100.0 + 259_200.0)
+    waiting = len(journal.entries)
+    await work(journal, Planner([[A]]), hands, policy=policy)
+    assert len(journal.entries) == waiting
+    journal.entries.append(YES)
+    await work(journal, Planner([[A]]), hands, policy=policy)
+    assert len(hands.done) == 1
+    assert next_step(journal.entries, policy) == Finished()
+
+
 async def test_a_message_that_arrives_is_taken_before_the_next_model_call_only() -> None:
-    journal, model = MemoryJournal([ASK], {2: [MORE]}), Planner([[A, B]])
+    journal, model = MemoryJournal([ASK], {3: [MORE]}), Planner([[A, B]])
 
     await work(journal, model, Hands())
 
     kinds = [type(entry).__name__ for entry in journal.entries]
-    assert kinds.index("User", 1) == 8, "after both observations"
+    assert kinds.index("User", 1) == 9, "after both observations"
     assert model.asked[1][-1] == MORE
     assert journal.entries[-1] == Answered(("1.0", "2.0"))
 
 
 async def test_a_message_that_stops_the_turn_keeps_the_model_from_being_asked() -> None:
     stop = Stopped(("1.0",), "Bob")
-    journal, model = MemoryJournal([ASK], {5: [stop]}), Planner([[A]])
+    journal, model = MemoryJournal([ASK], {6: [stop]}), Planner([[A]])
 
     await work(journal, model, Hands())
 
@@ -295,7 +358,7 @@ async def test_a_message_that_stops_the_turn_keeps_the_model_from_being_asked() 
 async def test_an_error_of_the_model_leaves_the_turn_open() -> None:
     class Refusing(Planner):
         async def reply(
-            self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+            self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
         ) -> ModelReply:
             raise ModelRefused("no")
 
@@ -303,7 +366,7 @@ async def test_an_error_of_the_model_leaves_the_turn_open() -> None:
 
     with pytest.raises(ModelRefused):
         await work(journal, Refusing([]), Hands())
-    assert journal.entries == [ASK]
+    assert journal.entries == [ASK, SEEN]
 
 
 async def test_a_runner_that_is_fenced_off_does_nothing_more() -> None:
@@ -321,7 +384,7 @@ async def test_a_runner_that_is_fenced_off_does_nothing_more() -> None:
 
 
 PLAN = [[call("one")], [call("two"), call("three")], [call("four")]]
-STEERING: dict[int, list[Entry]] = {5: [MORE]}
+STEERING: dict[int, list[Entry]] = {6: [MORE]}
 
 
 async def until_done(journal: MemoryJournal, model: Planner, hands: Hands) -> int:
@@ -364,7 +427,7 @@ async def test_a_crash_after_any_write_changes_neither_the_answer_nor_what_was_d
 async def test_any_number_of_crashes_ends_in_the_same_answer_and_no_tool_runs_twice(
     crashes: set[int], crash_in: str
 ) -> None:
-    journal = MemoryJournal([ASK], {5: [MORE]}, crashes)
+    journal = MemoryJournal([ASK], {6: [MORE]}, crashes)
     hands = Hands(crash_in=crash_in)
 
     await until_done(journal, Planner(PLAN), hands)
@@ -376,7 +439,7 @@ async def test_any_number_of_crashes_ends_in_the_same_answer_and_no_tool_runs_tw
     assert sorted(started) == sorted(observed) == sorted(["one", "two", "three", "four"])
 
 
-@pytest.mark.parametrize("length", range(1, 14))
+@pytest.mark.parametrize("length", range(1, 20))
 async def test_a_journal_cut_at_any_entry_is_worked_on_to_the_same_answer(length: int) -> None:
     """Also between the entries of one append, where no crash of ours can cut it."""
     whole = MemoryJournal([ASK])
@@ -388,6 +451,27 @@ async def test_a_journal_cut_at_any_entry_is_worked_on_to_the_same_answer(length
 
     assert answer(journal) == answer(whole)
     assert len(hands.done) == 4 - ran_before
+
+
+async def test_a_prompt_says_what_files_there_were_when_the_thread_began() -> None:
+    """A prompt that changed with the workspace would be new to every cache."""
+
+    class Reading(Planner):
+        facts: Facts
+
+        async def reply(
+            self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+        ) -> ModelReply:
+            self.facts = facts
+            return await super().reply(facts, entries, specs)
+
+    before = FilesSeen(("old.txt",))
+    journal, model = MemoryJournal([ASK, before, Failed(("1.0",), "x"), MORE]), Reading([])
+
+    await work(journal, model, Hands())
+
+    assert model.facts.files == ("old.txt",)
+    assert [entry for entry in journal.entries if isinstance(entry, FilesSeen)] == [before]
 
 
 # Limits
@@ -424,9 +508,9 @@ async def test_a_turn_ends_after_so_many_seconds_of_work() -> None:
 async def test_a_turn_ends_after_so_many_tokens() -> None:
     class Costly(Planner):
         async def reply(
-            self, system: str, entries: Sequence[Entry], specs: Sequence[ToolSpec]
+            self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
         ) -> ModelReply:
-            plain = await super().reply(system, entries, specs)
+            plain = await super().reply(facts, entries, specs)
             return ModelReply("m", calls=plain.calls, usage=Usage(900, 100))
 
     journal, model = MemoryJournal([ASK]), Costly(ENDLESS)
@@ -438,7 +522,7 @@ async def test_a_turn_ends_after_so_many_tokens() -> None:
 
 
 async def test_a_message_renews_the_limits() -> None:
-    journal, model = MemoryJournal([ASK], {9: [MORE]}), Planner(ENDLESS)
+    journal, model = MemoryJournal([ASK], {10: [MORE]}), Planner(ENDLESS)
 
     await work(journal, model, Hands(), Limits(max_steps=3))
 

@@ -26,6 +26,7 @@ from bot.agent.records import dump, load, load_all
 from bot.errors import JournalUnreadable
 from bot.policy import Verdict
 
+st.register_type_strategy(float, st.floats(allow_nan=False))
 any_entry = st.one_of(*(st.from_type(kind) for kind in get_args(Entry)))
 
 
