@@ -12,15 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from bot.agent.approvals import pending
 from bot.agent.entries import (
     Answered,
+    ApprovalAsked,
     Entry,
     Failed,
     ModelReply,
     Observation,
     Refused,
     Stopped,
+    Told,
     ToolCall,
+    open_turn,
 )
 from bot.slack.blocks import clip, units
 
@@ -73,7 +77,9 @@ def pieces(entries: Sequence[Entry], verbosity: Verbosity, start: int = 0) -> li
                 result += _calls(entries, seq, entry, verbosity)
             case Observation() if verbosity is not Verbosity.QUIET:
                 result.append(Piece(f"o{seq}", PieceKind.OBSERVATION, seq))
-            case Answered() | Failed() | Stopped():
+            case Answered() | Failed() | Stopped() | Told():
+                result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
+            case ApprovalAsked() if pending(open_turn(entries)) is entry:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
             case Refused() if entry.text:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))

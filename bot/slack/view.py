@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.agent import shown
-from bot.agent.entries import Answered, Entry, Failed, Refused, Stopped, User
+from bot.agent.entries import (
+    Answered,
+    ApprovalAsked,
+    Entry,
+    Failed,
+    Refused,
+    Stopped,
+    Told,
+    User,
+)
+from bot.slack.card import waiting_line
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
@@ -31,6 +41,8 @@ class SlackOutlet:
     signs: Signs
     verbosity: Callable[[str], Verbosity]
     describe: Describe
+    url: str = ""
+    """The workspace's address, ending in a slash, for links to messages."""
     unsettled: set[str] = field(default_factory=set)
     """Threads whose earlier work, here or in a process before, may have ended too soon.
 
@@ -55,6 +67,7 @@ class SlackView:
         self._pacer = outlet.outbound.pacer
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
+        self._url = outlet.url
         self._entries: Sequence[Entry] = ()
         self._start = -1
         self._held_since: dict[str, float] = {}
@@ -153,7 +166,13 @@ class SlackView:
 
     def _missing(self) -> list[Piece]:
         found = pieces(self._entries, self._verbosity, self._start)
+        stops = [piece.seq for piece in found if self._is_shown_stop(piece)]
+        found = [p for p in found if p.kind is PieceKind.FINAL or p.seq > max(stops, default=-1)]
         return [piece for piece in found if not self._is_shown(piece)]
+
+    def _is_shown_stop(self, piece: Piece) -> bool:
+        """After the notice of a stop no step is shown that came before it."""
+        return isinstance(self._entries[piece.seq], Stopped) and self._is_shown(piece)
 
     def _is_shown(self, piece: Piece) -> bool:
         if piece.kind is not PieceKind.FINAL:
@@ -166,7 +185,10 @@ class SlackView:
     def _final_posts(self, seq: int) -> list[Post]:
         """The posts of an ending, in order; the last one says which messages it answers."""
         if seq not in self._finals:
-            self._finals[seq] = final_messages(self._entries, seq)
+            waits = isinstance(self._entries[seq], Told)
+            self._finals[seq] = (
+                (waiting_line(self._link(seq)),) if waits else final_messages(self._entries, seq)
+            )
         posts: list[Post] = []
         for part, message in enumerate(self._finals[seq]):
             key = f"f{seq}.{part}"
@@ -176,6 +198,19 @@ class SlackView:
             else:
                 posts.append(Post((key,), message, final=True))
         return [*posts[:-1], replace(posts[-1], covers=final_covers(self._entries[seq]))]
+
+    def _link(self, seq: int) -> str:
+        """The address of the question that was open at this position; "" if it is not known.
+
+        Form: what chat.getPermalink gives for a message in a thread.
+        """
+        asked = [i for i in range(seq) if isinstance(self._entries[i], ApprovalAsked)]
+        ts = self._posts.ts_of.get(f"f{asked[-1]}.0") if asked else None
+        if not (ts and self._url):
+            return ""
+        place = f"{self._posts.channel}/p{ts.replace('.', '')}"
+        query = f"thread_ts={self._posts.root_ts}&cid={self._posts.channel}"
+        return f"{self._url}archives/{place}?{query}"
 
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now.
