@@ -46,6 +46,17 @@ def waiting_line(link: str) -> RenderedMessage:
     return RenderedMessage(text, (section(*parts),))
 
 
+def permalink(url: str, channel: str, root_ts: str, ts: str) -> str:
+    """The address of a thread's message; "" where its `ts` or the workspace's is not known.
+
+    Form: what chat.getPermalink gives for a message in a thread.
+    """
+    if not (ts and url):
+        return ""
+    query = f"thread_ts={root_ts}&cid={channel}"
+    return f"{url}archives/{channel}/p{ts.replace('.', '')}?{query}"
+
+
 def _about(entries: Sequence[Entry], seq: int, call_id: str) -> tuple[ToolCall, str]:
     """The call and why a person has to be asked about it."""
     reason = ""

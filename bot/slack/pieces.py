@@ -137,3 +137,23 @@ def observations(entries: Sequence[Entry], reply_seq: int) -> dict[str, tuple[in
         if isinstance(entry, Observation):
             found[entry.call_id] = (seq, entry)
     return found
+
+
+def seq_of(key: str) -> int:
+    """The journal position of a final piece: "f12.0" or "f12.0~1" is at 12."""
+    return int(key[1:].partition(".")[0])
+
+
+def unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
+    """Where to begin: behind the last ending that was posted.
+
+    `again`, after work that ended too soon, means with the turn of that ending: an answer may be
+    posted before the steps that led to it.
+    """
+    endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
+    seqs = {seq_of(key) for key in shown if key.startswith("f")}
+    posted = [place for place, seq in enumerate(endings) if seq in seqs]
+    last = posted[-1] if posted else -1
+    if again:
+        last -= 1
+    return endings[last] + 1 if last >= 0 else 0
