@@ -241,3 +241,20 @@ async def test_the_requester_may_answer_where_the_settings_say_so(desk: Desk) ->
         await desk.answered("#general", root, covers=root)
 
     assert written(desk)
+
+
+async def test_whoever_was_heard_since_the_last_answer_is_a_requester_too(desk: Desk) -> None:
+    """A stop answers nothing: what alice asked is still before the model when bob goes on."""
+    desk.config('[approvals]\napprovers = ["requester"]\n' + RULE)
+    desk.model.play([STEP, STEP, END])
+    bob = desk.slack.person("bob")
+    async with desk.treadle():
+        root, _ = await question(desk)
+        await desk.slack.person("alice").react("#general", root, "x")
+        await desk.answered("#general", root, covers=root)
+        await bob.reply("#general", root, "@treadle go on")
+        await bob.click(await asked(desk, root, 2), "treadle_approve")
+        await desk.until(lambda: told(desk, "bob"))
+
+    assert "Only those named" in told(desk, "bob")[0]
+    assert not written(desk)
