@@ -70,6 +70,7 @@ async def serve(
         warming = asyncio.create_task(core.model.warm())
         stack.push_async_callback(asyncio.wait, [warming])
         runs.wake_all(unfinished)
+        await stack.enter_async_context(core.sweeping(runs, wiring.patience.sweep))
         ready(front.identity)
         await stop.wait()
 
@@ -101,7 +102,7 @@ async def run_chat(
 ) -> None:
     """Talk in the terminal until the input ends. `write` writes a line, `put` a part of one."""
     from bot.live_text import LiveText
-    from bot.terminal import Lines, TerminalOutlet, TerminalPeople, converse
+    from bot.terminal import Asking, Lines, TerminalOutlet, TerminalPeople, converse
 
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
@@ -112,10 +113,12 @@ async def run_chat(
         def safe(text: str) -> None:
             write(core.redactor.text(inert(text)))  # so that nothing unseen hides a secret
 
+        asking = Asking()
         live = LiveText(put, core.redactor.stream)
-        runs = core.runs(TerminalOutlet(safe, core.describe, live), people, people)
+        runs = core.runs(TerminalOutlet(safe, core.describe, live, asking), people, people)
         stack.push_async_callback(runs.close)
-        await converse(core.storing(runs), runs.idle, Lines(sys.stdin.fileno()), safe)
+        await stack.enter_async_context(core.sweeping(runs))
+        await converse(core.storing(runs), runs.idle, Lines(sys.stdin.fileno()), safe, asking)
 
 
 async def examine_host(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import time
 from collections.abc import (
@@ -20,6 +21,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot import words
+from bot.admission import admit, approvers
 from bot.agent.context import observation_limit
 from bot.agent.dialects.tool_docs import FILES
 from bot.agent.entries import ToolCall
@@ -28,19 +30,21 @@ from bot.agent.prompt import Facts
 from bot.config import MARKER, Need, Settings, load_settings
 from bot.errors import ConfigError, TreadleError
 from bot.model import RETRIES, ChatModel, Endpoint
-from bot.policy import Person, Place, may_speak
 from bot.redact import Redactor
 from bot.rehearsal import RehearsalModel
+from bot.runs.answers import Answers
 from bot.runs.brains import Brains, Hands
-from bot.runs.intake import Admit, Intake
+from bot.runs.door import Door
+from bot.runs.intake import Intake
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Outlet, People, Surroundings
 from bot.runs.runner import Runner
+from bot.runs.sweep import SWEEP_SECONDS, sweep
 from bot.shell import SHELL, Shell, open_shell, sandbox_settings
 from bot.storage.capabilities import Capabilities
 from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
-from bot.storage.inbox import Inbox, Item
+from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals
 from bot.storage.writer import Writer
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
@@ -91,10 +95,12 @@ class Core:
     def runs(self, outlet: Outlet, people: People, surroundings: Surroundings) -> LocalRuns:
         """The scheduler for one front door, not yet started."""
         settings = self.settings
+        door = Door(people, admit(settings))
         intake = Intake(
             people,
             surroundings,
-            admit(settings),
+            door,
+            Answers(door, approvers(settings), SystemClock()),
             lambda channel: settings.for_channel(channel).reply_in_threads == "mention",
             frozenset(settings.access.bots),
             SystemClock(),
@@ -111,12 +117,23 @@ class Core:
         )
         return LocalRuns(runner.work)
 
+    @asynccontextmanager
+    async def sweeping(self, runs: LocalRuns, every: float = SWEEP_SECONDS) -> AsyncIterator[None]:
+        """Meanwhile questions that nobody answers in time expire."""
+        task = asyncio.create_task(sweep(self.journals, self.storing(runs), SystemClock(), every))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
     def storing(self, runs: LocalRuns) -> Callable[[Item], Awaitable[None]]:
         """Stores an item, then wakes its thread; durable on return."""
 
         async def store(item: Item) -> None:
+            item = await self.inbox.located(item)
             if await self.inbox.store(item):
-                runs.wake(item.thread)
+                runs.wake(item.thread, stop=item.kind in ENDING)
 
         return store
 
@@ -168,6 +185,7 @@ def make_limits(settings: Settings) -> Limits:
         guard.cycle,
         guard.stall,
         settings.model.context_tokens,
+        settings.approvals.expires_s,
     )
 
 
@@ -256,19 +274,6 @@ def file_names(workspaces: Workspaces, thread: str) -> tuple[str, ...]:
         return ()  # the turn itself will say what is wrong with the workspace
     slash = {EntryKind.DIRECTORY: "/"}
     return tuple(f"{entry.name}{slash.get(entry.kind, '')}" for entry in entries)
-
-
-def admit(settings: Settings) -> Admit:
-    """Who may speak, as `[access]` says."""
-    access = settings.access
-
-    def judge(person: Person, place: Place) -> str | None:
-        refusal = may_speak(access.speakers, person, place)
-        if refusal is None:
-            return None
-        return words.REFUSALS[refusal] if access.refusal == "say" else ""
-
-    return judge
 
 
 def read_settings(environ: Mapping[str, str], cwd: Path, need: Need) -> Settings:

@@ -6,11 +6,14 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from bot import words
 from bot.agent.entries import (
+    Answer,
     Answered,
+    ApprovalAnswered,
+    ApprovalAsked,
     Entry,
     Failed,
     ModelReply,
@@ -18,9 +21,11 @@ from bot.agent.entries import (
     Quote,
     Refused,
     Stopped,
+    Told,
     ToolCall,
 )
 from bot.agent.shown import Piece
+from bot.agent.work import stop_notice
 from bot.live_text import LiveText
 from bot.policy import Person, Role
 from bot.storage.inbox import Addressing, Item, Kind
@@ -47,11 +52,22 @@ class TerminalPeople:
     async def name(self, user: str, team: str) -> str:
         return "You"
 
+    def whisper(self, click: Item, text: str, *, replace: bool = False) -> None:
+        """The next line of the conversation shows what came of it."""
+
     async def earlier(self, thread: str, before: str) -> Sequence[Quote]:
         return ()
 
     async def missed(self, thread: str, after: str) -> Sequence[Item]:
         return ()
+
+
+@dataclass(slots=True)
+class Asking:
+    """The question that the next line answers: its journal position and digest."""
+
+    seq: int = -1
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +77,24 @@ class TerminalOutlet:
     write: Write
     describe: Callable[[ToolCall], str]
     live: LiveText
+    asking: Asking = field(default_factory=Asking)
 
     async def open(self, thread: str) -> TerminalView:
-        return TerminalView(self.write, self.describe, self.live)
+        return TerminalView(self.write, self.describe, self.live, self.asking)
 
 
 class TerminalView:
     """`bot.runs.ports.View` of the conversation in the terminal."""
 
-    def __init__(self, write: Write, describe: Callable[[ToolCall], str], live: LiveText) -> None:
+    def __init__(
+        self,
+        write: Write,
+        describe: Callable[[ToolCall], str],
+        live: LiveText,
+        asking: Asking | None = None,
+    ) -> None:
         self._write, self._describe, self._live = write, describe, live
+        self._asking = asking or Asking()
         self._shown = -1
 
     def begin(self, entries: Sequence[Entry], question: str) -> None:
@@ -81,7 +105,7 @@ class TerminalView:
         if self._shown < 0:
             self._shown = max(0, len(entries) - 1)
         for seq in range(self._shown, len(entries)):
-            self._print(entries[seq])
+            self._print(entries, seq)
         self._shown = len(entries)
 
     def live(self, piece: Piece | None) -> None:
@@ -96,8 +120,8 @@ class TerminalView:
     async def close(self) -> None:
         self._write("")
 
-    def _print(self, entry: Entry) -> None:
-        match entry:
+    def _print(self, entries: Sequence[Entry], seq: int) -> None:
+        match entry := entries[seq]:
             case ModelReply():
                 self._reply(entry, self._live.end())
             case Observation(text=text):
@@ -106,8 +130,15 @@ class TerminalView:
                 self._write("\n".join(f"  → {line}" for line in [*lines[:SHOWN], *more]))
             case Failed(text=text) | Refused(text=text) if text:
                 self._write(text)
-            case Stopped(by=by):
-                self._write(words.stopped(by))
+            case ApprovalAsked(digest=digest):
+                self._asking.seq, self._asking.digest = seq, digest
+                self._write(words.chat_question())
+            case ApprovalAnswered():
+                self._asking.seq = -1
+            case Told():
+                self._write(words.chat_question())
+            case Stopped():
+                self._write(stop_notice(entries, seq))
             case Answered() | _:
                 pass
 
@@ -159,15 +190,34 @@ async def converse(
     idle: Callable[[], Awaitable[None]],
     lines: Lines,
     write: Write,
+    asking: Asking,
 ) -> None:
-    """Take lines until the end of the input or `exit`; each is a message in one conversation."""
+    """Take lines until the end of the input or `exit`; each is a message in one conversation.
+
+    While a question is open, yes and no answer it.
+    """
     root = ts = _now()
     write(words.chat_greeting())
     while (line := await lines.next()) is not None and line.strip() not in ("exit", "quit"):
         if line.strip():
-            await store(_message(root, ts, line.strip()))
+            await store(_item(root, ts, line.strip(), asking))
             await idle()
         ts = _now()
+
+
+ANSWERS = {
+    **dict.fromkeys(("y", "yes"), Answer.ALLOWED),
+    **dict.fromkeys(("n", "no"), Answer.DENIED),
+}
+
+
+def _item(root: str, ts: str, text: str, asking: Asking) -> Item:
+    message, answer = _message(root, ts, text), ANSWERS.get(text.lower())
+    if asking.seq < 0 or answer is None:
+        return message
+    return replace(
+        message, kind=Kind.CLICK, text=answer, change=str(asking.seq), about=asking.digest
+    )
 
 
 def _message(root: str, ts: str, text: str) -> Item:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 from bot.policy import Verdict
@@ -121,6 +122,43 @@ class Decided:
     verdict: Verdict
     reason: str = ""
     rule: str = ""
+    digest: str = ""
+    """Of the tool and its checked arguments, where a person is to be asked about them."""
+
+
+class Answer(StrEnum):
+    """What came of asking a person."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """A person is asked about exactly this call; the turn waits. Times are epoch seconds."""
+
+    call_id: str
+    digest: str
+    asked_at: float
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    """The answer; `by` and `name` are empty when nobody gave one in time."""
+
+    call_id: str
+    answer: Answer
+    by: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A line about the message `at`, which waits for the answer to a question."""
+
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +256,7 @@ Ending: TypeAlias = Answered | Stopped | Failed
 Entry: TypeAlias = (
     User | Overheard | Edited | Requoted | ModelReply | Decided | ToolStarted | Observation
     | Resumed | Answered | Stopped | Failed | Refused | FilesSeen | Summary | Warned
+    | ApprovalAsked | ApprovalAnswered | Told
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Limits:
 
     `repeat`, `cycle` and `stall` are how often the same call may come with the same result, how
     often the same round of calls, and how many steps may bring nothing new. `context_tokens` is
-    the model's window.
+    the model's window; `approval_seconds` how long a person may take to answer a question.
     """
 
     max_steps: int = 25
@@ -41,6 +41,7 @@ class Limits:
     cycle: int = 3
     stall: int = 8
     context_tokens: int = 128_000
+    approval_seconds: float = 259_200.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from bot.agent import guard
+from bot.agent.approvals import given
 from bot.agent.asking import ask
 from bot.agent.entries import (
+    Answer,
     Answered,
+    ApprovalAnswered,
+    ApprovalAsked,
     Decided,
     Entry,
     Failed,
@@ -26,7 +30,7 @@ from bot.agent.entries import (
 from bot.agent.ports import Clock, Decide, Journal, Model, Notify, Toolset
 from bot.agent.prompt import Facts
 from bot.policy import Verdict
-from bot.words import interrupted_observation, refused_observation
+from bot.words import declined_observation, interrupted_observation, refused_observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,34 @@ class Interrupted:
 
 
 @dataclass(frozen=True, slots=True)
+class AskHuman:
+    """The policy wants a person's yes to this call."""
+
+    call: ToolCall
+    decided: Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A person said no, or nobody said anything in time."""
+
+    call: ToolCall
+    answer: ApprovalAnswered
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A person was asked: nothing is to be done until the answer arrives."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """Nobody waits for an answer."""
 
 
-Step: TypeAlias = AskModel | RunTool | Refuse | Interrupted | Finished
+Step: TypeAlias = (
+    AskModel | RunTool | Refuse | AskHuman | Declined | Waiting | Interrupted | Finished
+)
 
 
 def next_step(entries: Sequence[Entry], decide: Decide) -> Step:
@@ -82,9 +109,22 @@ def next_step(entries: Sequence[Entry], decide: Decide) -> Step:
             continue
         if call.id in started:
             return Interrupted(call)
-        decided = decide(call)
-        return (RunTool if decided.verdict is Verdict.ALLOW else Refuse)(call, decided)
+        return _decided(call, decide(call), after)
     return AskModel()
+
+
+def _decided(call: ToolCall, decided: Decided, after: Sequence[Entry]) -> Step:
+    if decided.verdict is not Verdict.ASK:
+        return (RunTool if decided.verdict is Verdict.ALLOW else Refuse)(call, decided)
+    match given(after, call.id, decided.digest):
+        case ApprovalAnswered(answer=Answer.ALLOWED):
+            return RunTool(call, decided)
+        case ApprovalAnswered() as answer:
+            return Declined(call, answer)
+        case ApprovalAsked():
+            return Waiting()
+        case None:
+            return AskHuman(call, decided)
 
 
 async def run_turn(
@@ -97,12 +137,12 @@ async def run_turn(
     clock: Clock,
     notify: Notify,
 ) -> None:
-    """Work until nobody in the thread waits for an answer.
+    """Work until nobody in the thread waits for an answer, or a person has to be asked.
 
     Each step is durable before the next begins. Raises ModelError when the model gives no reply and
     Fenced when another runner has taken the thread over; tools never raise.
     """
-    while not isinstance(step := next_step(journal.entries, decide), Finished):
+    while not isinstance(step := next_step(journal.entries, decide), Finished | Waiting):
         match step:
             case Interrupted(call):
                 text = interrupted_observation(call.name)
@@ -110,6 +150,13 @@ async def run_turn(
             case Refuse(call, decided):
                 text = refused_observation(call.name, decided)
                 await journal.append(decided, Observation(call.id, text, is_error=True))
+            case AskHuman(call, decided):
+                now = clock.now()
+                asked = ApprovalAsked(call.id, decided.digest, now, now + limits.approval_seconds)
+                await journal.append(decided, asked)
+            case Declined(call, answer):
+                text = declined_observation(call.name, answer)
+                await journal.append(Observation(call.id, text, is_error=True))
             case RunTool(call, decided):
                 await journal.append(decided, ToolStarted(call.id))
                 notify()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from bot import policy
 from bot.agent.entries import Answered, Decided, Edited, Entry, ToolCall, User
 from bot.agent.ports import Decide, Json, ToolResult, Toolset, ToolSpec
 from bot.agent.prompt import Facts
-from bot.policy import Person, Place, Rule
+from bot.policy import Person, Place, Rule, Verdict
 
 
 class Hands(Toolset, Protocol):
@@ -90,7 +92,8 @@ class _Judge:
             arguments = {}
         found = policy.decide(self.rules(), self.heard(), self.place, name, arguments)
         rule = found.rule.place if found.rule is not None else ""
-        return Decided(call.id, found.verdict, found.reason, rule)
+        digest = _digest(name, arguments) if found.verdict is Verdict.ASK else ""
+        return Decided(call.id, found.verdict, found.reason, rule, digest)
 
     def shows(self, name: str) -> bool:
         """Whether the turn's first speaker could use a tool.
@@ -99,6 +102,12 @@ class _Judge:
         same within a turn (prompt caches); their rights are asked for when a tool is called.
         """
         return policy.visible(self.rules(), self.heard()[-1:], self.place, name)
+
+
+def _digest(name: str, arguments: Mapping[str, Json]) -> str:
+    """Of exactly this call: what a person says yes to is what is run."""
+    form = json.dumps([name, arguments], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(form.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.errors import Fenced
+from bot.runs.ports import Signals
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ RETRY_SECONDS = (1.0, 5.0, 30.0)
 @dataclass(slots=True)
 class _Busy:
     task: asyncio.Task[None] | None = None
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    signals: Signals = field(default_factory=Signals)
 
 
 class LocalRuns:
@@ -27,22 +28,26 @@ class LocalRuns:
 
     def __init__(
         self,
-        work: Callable[[str, asyncio.Event], Awaitable[None]],
+        work: Callable[[str, Signals], Awaitable[None]],
         retries: Sequence[float] = RETRY_SECONDS,
     ) -> None:
         self._work, self._retries = work, retries
         self._busy: dict[str, _Busy] = {}
         self._closing = False
 
-    def wake(self, thread: str) -> None:
-        """The thread may have work: start on it, or tell its runner to look again."""
+    def wake(self, thread: str, *, stop: bool = True) -> None:
+        """The thread may have work: start on it, or tell its runner to look again.
+
+        `stop` says that what has come may end what is going on.
+        """
         if self._closing:
             return  # it is stored and marked busy: the next start picks it up
         busy = self._busy.get(thread)
         if busy is None:
+            stop = True
             busy = self._busy[thread] = _Busy()
             busy.task = asyncio.create_task(self._run(thread, busy), name=f"thread {thread}")
-        busy.arrived.set()
+        busy.signals.set(stop=stop)
 
     def wake_all(self, threads: Sequence[str]) -> None:
         """Pick up what an earlier process left unfinished."""
@@ -67,13 +72,13 @@ class LocalRuns:
             await self._persist(thread, busy)
         finally:
             del self._busy[thread]
-        if busy.arrived.is_set():
+        if busy.signals.arrived.is_set():
             self.wake(thread)
 
     async def _persist(self, thread: str, busy: _Busy) -> None:
         for wait in itertools.chain(self._retries, itertools.repeat(self._retries[-1])):
             try:
-                await self._work(thread, busy.arrived)
+                await self._work(thread, busy.signals)
                 return
             except Fenced as error:
                 log.warning("%s", error)
@@ -81,4 +86,4 @@ class LocalRuns:
             except Exception:
                 log.exception("work on thread %s broke off", thread)
             await asyncio.sleep(wait)
-            busy.arrived.set()
+            busy.signals.set()

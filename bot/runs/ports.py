@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.agent.entries import Entry, Quote
@@ -12,6 +14,24 @@ from bot.policy import Person
 from bot.storage.inbox import Item
 
 
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Set by whoever stores an item of a thread, for the thread's runner.
+
+    `stop` says that the item may end what is going on. In the beginning both are set: something
+    may have come while nobody was there.
+    """
+
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def set(self, *, stop: bool = True) -> None:
+        """There is something in the inbox."""
+        self.arrived.set()
+        if stop:
+            self.stop.set()
+
+
 class People(Protocol):
     """Who somebody is. Raises LookupFailed; nobody is then let in."""
 
@@ -19,6 +39,11 @@ class People(Protocol):
 
     async def name(self, user: str, team: str) -> str:
         """What people call somebody; their id if it cannot be found out."""
+        ...
+
+    def whisper(self, click: Item, text: str, *, replace: bool = False) -> None:
+        """Tell whoever clicked, and nobody else; `replace` puts the text in the place of what was
+        clicked on, for all. Decoration: never blocks and never raises."""
         ...
 
 

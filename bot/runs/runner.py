@@ -5,83 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
 
 from bot import words
 from bot.agent import guard
-from bot.agent.entries import Entry, Failed, Resumed, covers, open_turn
+from bot.agent.entries import Failed, Resumed, covers
 from bot.agent.loop import run_turn
 from bot.agent.ports import Clock
-from bot.errors import Fenced, ItemChanged, JournalUnreadable, TreadleError
+from bot.agent.work import interruptions, resumed_in_vain
+from bot.errors import Fenced, JournalUnreadable, TreadleError
 from bot.runs.brains import Brains, heard
 from bot.runs.intake import Intake
-from bot.runs.ports import Outlet, View, Watchable
-from bot.storage.inbox import Inbox, Item
+from bot.runs.ports import Outlet, Signals, View, Watchable
+from bot.runs.quarantine import Quarantine
+from bot.runs.thread_journal import ThreadJournal
+from bot.storage.inbox import Inbox
 from bot.storage.journal import Journals, StoredThread
 
 log = logging.getLogger(__name__)
 
-
-class ThreadJournal:
-    """`bot.agent.ports.Journal` on the database, for the thread's only runner.
-
-    `arrived` is set by whoever stores an item, so that looking for items costs nothing mostly.
-    """
-
-    def __init__(
-        self,
-        journals: Journals,
-        inbox: Inbox,
-        intake: Intake,
-        stored: StoredThread,
-        arrived: asyncio.Event,
-        view: View,
-    ) -> None:
-        self.thread = stored.thread
-        self._journals, self._inbox, self._intake = journals, inbox, intake
-        self._entries = list(stored.entries)
-        self._root_addressed = stored.root_addressed
-        self._arrived, self._view = arrived, view
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        return self._entries
-
-    async def append(self, *entries: Entry) -> None:
-        self._entries += await self._journals.append(self.thread, len(self._entries), entries)
-
-    async def take_inbox(self) -> bool:
-        if not self._arrived.is_set():
-            return False
-        self._arrived.clear()
-        while True:
-            try:
-                return await self._take()
-            except ItemChanged as error:
-                log.info("%s", error)
-
-    async def _take(self) -> bool:
-        items = await self._inbox.waiting(self.thread)
-        if not items:
-            return False
-        self._root_addressed |= any(i.item.engages and i.item.is_root for i in items)
-        asked = self._intake.addressed(self._entries, self._root_addressed, items)
-        if asked:  # before people and threads are looked up, which may take long
-            self._view.begin(self._entries, asked[-1])
-        if not self._entries and await self._fetch_missed(items[0].item):
-            items = await self._inbox.waiting(self.thread)
-        new = await self._intake.entries(self._entries, self._root_addressed, items)
-        self._entries += await self._journals.append(self.thread, len(self._entries), new, items)
-        return bool(new)
-
-    async def _fetch_missed(self, first: Item) -> bool:
-        """Replies that Slack sent before the message that made the thread the bot's."""
-        if not await self._inbox.overheard(first):
-            return False
-        missed = await self._intake.surroundings.missed(self.thread, first.ts)
-        stored = [await self._inbox.store(item) for item in missed]
-        return any(stored)
+TRIES = 3
+"""So often is a turn taken up again without a step done; then it is ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +41,27 @@ class Runner:
     outlet: Outlet
     limits: guard.Limits
     clock: Clock
+    quarantine: Quarantine = field(default_factory=Quarantine)
 
-    async def work(self, thread: str, arrived: asyncio.Event) -> None:
+    async def work(self, thread: str, signals: Signals) -> None:
         """Return when the thread has no work left. Raises Fenced if another runner has it."""
+        with self.quarantine.at_work(thread):
+            await self._work(thread, signals)
+
+    async def _work(self, thread: str, signals: Signals) -> None:
         view, stored = await asyncio.gather(self.outlet.open(thread), self._stored(thread))
         try:
-            journal = await self._journal(stored, thread, view, arrived)
+            journal = await self._journal(stored, thread, view, signals)
             while journal is not None:
-                if not covers(open_turn(journal.entries)):
+                if journal.parked or not journal.is_open:
                     await journal.take_inbox()  # an open turn takes it when its calls are done
-                await self._turn(journal, view)
+                while not await self._unless_stopped(journal, self._turn(journal, view)):
+                    await journal.halt()
                 await view.settle(journal.entries)
-                if not arrived.is_set() and await self.journals.finish(thread):
+                left = journal.left if journal.parked else ()
+                if not signals.arrived.is_set() and await self.journals.finish(thread, left):
                     return
-                arrived.set()
+                signals.set()
         finally:
             await view.close()
 
@@ -124,16 +76,16 @@ class Runner:
         stored: StoredThread | JournalUnreadable,
         thread: str,
         view: View,
-        arrived: asyncio.Event,
+        signals: Signals,
     ) -> ThreadJournal | None:
         if isinstance(stored, JournalUnreadable):
             log.error("%s: %s", thread, stored)
-            arrived.clear()
+            signals.arrived.clear()
             await self._apologise(thread, view, str(stored))
             return None
-        journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, arrived, view)
-        if covers(open_turn(journal.entries)):
-            await journal.append(Resumed(self.journals.owner))
+        journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, signals, view)
+        if journal.is_open and not journal.parked:
+            await self._resume(journal)
         return journal
 
     async def _apologise(self, thread: str, view: View, why: str) -> None:
@@ -148,8 +100,37 @@ class Runner:
         for at in self.intake.addressed((), addressed, items):
             await view.notice(why, at)
 
+    async def _resume(self, journal: ThreadJournal) -> None:
+        """Go on with what an earlier process left, unless that was tried too often in vain."""
+        broken_off = resumed_in_vain(journal.turn)
+        if broken_off < TRIES:
+            await self.quarantine.admit(journal.thread, broken_off)
+            await journal.append(Resumed(self.journals.owner))
+            return
+        log.error("%s was taken up %d times in vain and is ended", journal.thread, broken_off)
+        failed = Failed(covers(journal.turn), words.broke_off(broken_off))
+        await journal.append(*interruptions(journal.turn), failed)
+
+    async def _unless_stopped(
+        self, journal: ThreadJournal, work: Coroutine[None, None, None]
+    ) -> bool:
+        """Do the work to its end, or break it off when somebody stops it: then False."""
+        if await journal.stopped():
+            work.close()
+            return False
+        task = asyncio.create_task(work)
+        try:
+            while await _first(task, journal.signals.stop):
+                if await journal.stopped():
+                    return False
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        task.result()
+        return True
+
     async def _turn(self, journal: ThreadJournal, view: View) -> None:
-        if not (asking := covers(open_turn(journal.entries))):
+        if journal.parked or not (asking := covers(journal.turn)):
             return
         view.begin(journal.entries, asking[-1])
         try:
@@ -168,9 +149,18 @@ class Runner:
             raise
         except TreadleError as error:
             log.warning("%s: %s", journal.thread, error)
-            await journal.append(Failed(covers(open_turn(journal.entries)), str(error)))
+            await journal.append(Failed(covers(journal.turn), str(error)))
         except Exception:
             error_id = uuid.uuid4().hex[:8]
             log.exception("error %s in thread %s", error_id, journal.thread)
-            turn = open_turn(journal.entries)
-            await journal.append(Failed(covers(turn), words.bug(error_id), error_id))
+            await journal.append(Failed(covers(journal.turn), words.bug(error_id), error_id))
+
+
+async def _first(task: asyncio.Task[None], stop: asyncio.Event) -> bool:
+    """Return when the task is done (False) or a stop may have come (True)."""
+    waiter = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiter.cancel()
+    return not task.done()

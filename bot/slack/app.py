@@ -11,6 +11,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.commands import answer_command
+from bot.slack.gestures import read_click, read_reaction, read_session_stop
 from bot.slack.inbound import Payload, Self, read_event
 from bot.slack.preflight import Identity
 from bot.storage.inbox import Item
@@ -25,6 +26,7 @@ def _bolt_log() -> logging.Logger:
     return bolt
 
 
+OURS = re.compile("treadle_.*")
 ANYTHING = re.compile(r".*", re.S)
 
 
@@ -70,6 +72,22 @@ def build_app(
         if item is not None:
             await store(item)
 
+    async def on_reaction(body: Payload) -> None:
+        item = read_reaction(body, me)
+        if item is not None:
+            await store(item)
+
+    async def on_session_stop(body: Payload) -> None:
+        item = read_session_stop(body)
+        if item is not None:
+            await store(item)
+
+    async def on_click(ack: AsyncAck, body: Payload) -> None:
+        item = read_click(body)
+        if item is not None:
+            await store(item)
+        await ack()
+
     async def on_home(event: Payload) -> None:
         if event.get("tab") == "home":
             home_opened(str(event.get("user", "")))
@@ -85,6 +103,9 @@ def build_app(
 
     app.event("message")(on_message)
     app.event("app_mention")(on_message)
+    app.event("reaction_added")(on_reaction)
+    app.event("agent_session_stopped")(on_session_stop)
+    app.action(OURS)(on_click)
     app.event("app_home_opened")(on_home)
     app.command("/treadle")(on_command)
     app.event(ANYTHING)(on_other_event)

@@ -74,7 +74,11 @@ class SlackFront:
             wiring.patience.look_up,
         )
         self.outlet = SlackOutlet(
-            outbound, Signs(client, wiring.patience.silent), wiring.verbosity, wiring.describe
+            outbound,
+            Signs(client, wiring.patience.silent),
+            wiring.verbosity,
+            wiring.describe,
+            identity.url,
         )
         self._home = Home(client, wiring.model, wiring.tools)
         self._sockets: Sockets | None = None
@@ -110,6 +114,7 @@ class SlackFront:
 
     async def close(self) -> None:
         await self._home.close()
+        await self.people.close()
         await close_client(self._client)
 
 

@@ -14,6 +14,8 @@ from bot.storage.inbox import Addressing, Item, Kind
 
 Payload: TypeAlias = Mapping[str, object]
 
+STOP_WORDS = frozenset({"stop", "!stop"})
+"""As the whole message, with or without the mention."""
 SPOKEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 _TS = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _TOKEN = re.compile(r"<([^<>\n]+)>")
@@ -30,8 +32,8 @@ class Self:
         self.user_id, self.bot_id, self._bots = user_id, bot_id, bots
 
     def wrote(self, message: Payload) -> bool:
-        return _text(message, "user") == self.user_id or (
-            bool(self.bot_id) and _text(message, "bot_id") == self.bot_id
+        return text_of(message, "user") == self.user_id or (
+            bool(self.bot_id) and text_of(message, "bot_id") == self.bot_id
         )
 
     def hears(self, message: Payload) -> bool:
@@ -44,15 +46,15 @@ class Self:
         A bot has up to three ids: it is known by the one that `[access] bots` names it by.
         """
         if not _is_bot(message):
-            return _text(message, "user")
-        ids = [_text(message, name) for name in ("bot_id", "user", "app_id")]
+            return text_of(message, "user")
+        ids = [text_of(message, name) for name in ("bot_id", "user", "app_id")]
         return next((found for found in ids if found in self._bots), "")
 
 
 def read_event(body: Payload, me: Self) -> Item | None:
     """The inbox item of an `app_mention` or `message` event; None for what is not for us."""
-    event = _mapping(body, "event")
-    subtype = _text(event, "subtype")
+    event = mapping_of(body, "event")
+    subtype = text_of(event, "subtype")
     if subtype == "message_changed":
         return _changed(body, event, me)
     if subtype == "message_deleted":
@@ -65,73 +67,80 @@ def read_event(body: Payload, me: Self) -> Item | None:
 def _spoken(
     body: Payload, event: Payload, message: Payload, kind: Kind, me: Self, change: str = ""
 ) -> Item | None:
-    ts, channel = _ts(message, "ts"), _text(event, "channel")
+    ts, channel = ts_of(message, "ts"), text_of(event, "channel")
     is_bot, author = _is_bot(message), me.author(message)
     if not (ts and channel and author and me.hears(message)):
         return None
-    text = _text(message, "text")
+    text, files = text_of(message, "text"), _files(message)
+    if kind is Kind.MESSAGE and not files and _says_stop(text, me):
+        kind = Kind.STOP
     return Item(
         kind=kind,
-        team=_team(body),
+        team=team_of(body),
         channel=channel,
-        root_ts=_ts(message, "thread_ts") or ts,
+        root_ts=ts_of(message, "thread_ts") or ts,
         ts=ts,
         author=author,
         text=readable(text, me.user_id),
         addressing=_addressing(text, event, me),
         is_bot=is_bot,
-        author_team=_text(message, "user_team") or _text(message, "team"),
-        files=_files(message),
-        event_id=_text(body, "event_id") or None,
+        author_team=text_of(message, "user_team") or text_of(message, "team"),
+        files=files,
+        event_id=text_of(body, "event_id") or None,
         change=change,
     )
 
 
 def _changed(body: Payload, event: Payload, me: Self) -> Item | None:
-    message, before = _mapping(event, "message"), _mapping(event, "previous_message")
-    if _text(message, "subtype") == "tombstone":
-        return _deleted(body, {**event, "deleted_ts": _text(message, "ts")}, me)
-    if _text(message, "text") == _text(before, "text"):
+    message, before = mapping_of(event, "message"), mapping_of(event, "previous_message")
+    if text_of(message, "subtype") == "tombstone":
+        return _deleted(body, {**event, "deleted_ts": text_of(message, "ts")}, me)
+    if text_of(message, "text") == text_of(before, "text"):
         return None  # a preview was added, a reply was counted: nothing that a person wrote
-    change = _ts(_mapping(message, "edited"), "ts") or _ts(event, "ts")
+    change = ts_of(mapping_of(message, "edited"), "ts") or ts_of(event, "ts")
     return _spoken(body, event, message, Kind.EDIT, me, change)
 
 
 def _deleted(body: Payload, event: Payload, me: Self) -> Item | None:
-    message, ts = _mapping(event, "previous_message"), _ts(event, "deleted_ts")
-    if not (ts and _text(event, "channel")) or not me.hears(message):
+    message, ts = mapping_of(event, "previous_message"), ts_of(event, "deleted_ts")
+    if not (ts and text_of(event, "channel")) or not me.hears(message):
         return None
     return Item(
         kind=Kind.DELETION,
-        team=_team(body),
-        channel=_text(event, "channel"),
-        root_ts=_ts(message, "thread_ts") or ts,
+        team=team_of(body),
+        channel=text_of(event, "channel"),
+        root_ts=ts_of(message, "thread_ts") or ts,
         ts=ts,
         author=me.author(message),
-        event_id=_text(body, "event_id") or None,
+        event_id=text_of(body, "event_id") or None,
     )
 
 
 def _is_bot(message: Payload) -> bool:
-    return bool(_text(message, "bot_id")) or _text(message, "subtype") == "bot_message"
+    return bool(text_of(message, "bot_id")) or text_of(message, "subtype") == "bot_message"
 
 
-def _team(body: Payload) -> str:
+def team_of(body: Payload) -> str:
     """The workspace that the app is installed in; `team_id` may be a partner's.
 
     Source: docs.slack.dev, "Using the Events API", the outer event.
     """
-    return _text(body, "context_team_id") or _text(body, "team_id")
+    return text_of(body, "context_team_id") or text_of(body, "team_id")
 
 
 def _addressing(text: str, event: Payload, me: Self) -> Addressing:
-    if _text(event, "channel_type") == "im" or _text(event, "channel").startswith("D"):
+    if text_of(event, "channel_type") == "im" or text_of(event, "channel").startswith("D"):
         return Addressing.DIRECT
     if re.search(rf"<@{re.escape(me.user_id)}(?:\|[^>]*)?>", text):
         return Addressing.MENTION
-    if _text(event, "type") == "app_mention":
+    if text_of(event, "type") == "app_mention":
         return Addressing.MENTION
     return Addressing.ELSEWHERE if _FIRST_MENTION.match(text) else Addressing.OPEN
+
+
+def _says_stop(text: str, me: Self) -> bool:
+    without = re.sub(rf"<@{re.escape(me.user_id)}(?:\|[^>]*)?>", " ", text)
+    return without.strip().casefold() in STOP_WORDS
 
 
 def readable(text: str, bot_user: str) -> str:
@@ -162,20 +171,22 @@ def _files(message: Payload) -> tuple[str, ...]:
     files = message.get("files")
     if not isinstance(files, Sequence) or isinstance(files, str):
         return ()
-    return tuple(_text(file, "name") or "a file" for file in files if isinstance(file, Mapping))
+    return tuple(text_of(file, "name") or "a file" for file in files if isinstance(file, Mapping))
 
 
-def _ts(payload: Payload, name: str) -> str:
+def ts_of(payload: Payload, name: str) -> str:
     """A message's time, by which threads are sorted; "" for anything else."""
-    value = _text(payload, name)
+    value = text_of(payload, name)
     return value if _TS.fullmatch(value) else ""
 
 
-def _text(payload: Payload, name: str) -> str:
+def text_of(payload: Payload, name: str) -> str:
+    """A text field; "" where there is none."""
     value = payload.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _mapping(payload: Payload, name: str) -> Payload:
+def mapping_of(payload: Payload, name: str) -> Payload:
+    """An object field; an empty one where there is none."""
     value = payload.get(name)
     return value if isinstance(value, Mapping) else {}

@@ -63,7 +63,8 @@ class ThreadPosts:
     """One thread's posts.
 
     `shown` holds the pieces that stand there, or are believed to; `refused` those that Slack would
-    not take as blocks, so that they must be sent as plain text.
+    not take as blocks, so that they must be sent as plain text. `ts_of` has the `ts` of the posts,
+    by the first piece of each.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class ThreadPosts:
         _, self.channel, self.root_ts = thread.split(":", 2)
         self.refused = {key for d in earlier if d.state is State.REFUSED for key in d.pieces}
         self.shown = {key for d in earlier if d.state is not State.REFUSED for key in d.pieces}
+        self.ts_of = {d.pieces[0]: d.ts for d in earlier if d.ts}
         self._in_doubt = [d for d in earlier if d.state is State.TRYING]
 
     def seconds_to_look_up(self) -> float | None:
@@ -148,6 +150,7 @@ class ThreadPosts:
                 wait = min(30.0, wait * 2)
             else:
                 self._on_posted()
+                self.ts_of[post.shows[0]] = ts
                 await self._out.deliveries.end(key, State.POSTED, ts)
                 return
 

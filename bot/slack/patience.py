@@ -19,5 +19,7 @@ class Patience:
     """A silent socket is pinged this often; half of it later it counts as lost."""
     silent: float = 5.0
     """After a post Slack takes the status away; so long later it is shown again."""
+    sweep: float = 30.0
+    """How often questions that nobody answered in time are looked for."""
     reconnect: float = 1.0
     """The first wait before a refused connection is tried again; then twice as long."""

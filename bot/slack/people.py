@@ -16,8 +16,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
+from bot.inert import inert
 from bot.policy import Person, Role
-from bot.slack.web import read
+from bot.slack.blocks import escape
+from bot.slack.web import read, respond
+from bot.storage.inbox import Item
 
 FRESH_SECONDS = 600.0
 KNOWN_PEOPLE = 5000
@@ -44,10 +47,29 @@ class SlackPeople:
         self._client, self._admins, self._slack_admins = client, admins, slack_admins
         self._retry_seconds, self._now = retry_seconds, now
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._whispers: set[asyncio.Task[None]] = set()
         self._asking: dict[str, asyncio.Task[_Known]] = {}
 
     async def lookup(self, user: str, team: str) -> Person:
         return (await self._find(user, team)).person
+
+    def whisper(self, click: Item, text: str, *, replace: bool = False) -> None:
+        if not click.reply_url:
+            return
+        body = {"text": escape(inert(text)), "replace_original": replace}
+        if not replace:
+            body["response_type"] = "ephemeral"
+        task = asyncio.create_task(respond(self._client, click.reply_url, body))
+        self._whispers.add(task)
+        task.add_done_callback(self._whispers.discard)
+
+    async def close(self) -> None:
+        """Say what is being said, for a moment at most."""
+        if self._whispers:
+            await asyncio.wait(self._whispers, timeout=1.0)
+        for task in self._whispers:
+            task.cancel()
+        await asyncio.gather(*self._whispers, return_exceptions=True)
 
     async def name(self, user: str, team: str) -> str:
         try:

@@ -12,15 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from bot.agent.approvals import pending
 from bot.agent.entries import (
     Answered,
+    ApprovalAsked,
     Entry,
     Failed,
     ModelReply,
     Observation,
     Refused,
     Stopped,
+    Told,
     ToolCall,
+    open_turn,
 )
 from bot.slack.blocks import clip, units
 
@@ -73,7 +77,9 @@ def pieces(entries: Sequence[Entry], verbosity: Verbosity, start: int = 0) -> li
                 result += _calls(entries, seq, entry, verbosity)
             case Observation() if verbosity is not Verbosity.QUIET:
                 result.append(Piece(f"o{seq}", PieceKind.OBSERVATION, seq))
-            case Answered() | Failed() | Stopped():
+            case Answered() | Failed() | Stopped() | Told():
+                result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
+            case ApprovalAsked() if pending(open_turn(entries)) is entry:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
             case Refused() if entry.text:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
@@ -131,3 +137,23 @@ def observations(entries: Sequence[Entry], reply_seq: int) -> dict[str, tuple[in
         if isinstance(entry, Observation):
             found[entry.call_id] = (seq, entry)
     return found
+
+
+def seq_of(key: str) -> int:
+    """The journal position of a final piece: "f12.0" or "f12.0~1" is at 12."""
+    return int(key[1:].partition(".")[0])
+
+
+def unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
+    """Where to begin: behind the last ending that was posted.
+
+    `again`, after work that ended too soon, means with the turn of that ending: an answer may be
+    posted before the steps that led to it.
+    """
+    endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
+    seqs = {seq_of(key) for key in shown if key.startswith("f")}
+    posted = [place for place, seq in enumerate(endings) if seq in seqs]
+    last = posted[-1] if posted else -1
+    if again:
+        last -= 1
+    return endings[last] + 1 if last >= 0 else 0

@@ -32,6 +32,8 @@ class Identity:
     user: str
     missing_scopes: tuple[str, ...] = ()
     clock_off: float = 0.0
+    url: str = ""
+    """The workspace's address, ending in a slash."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -82,6 +84,7 @@ def _identity(data: Mapping[str, object], headers: Mapping[str, str]) -> Identit
         bot_id=str(data.get("bot_id", "")),
         user=str(data.get("user", "")),
         missing_scopes=tuple(s for s in BOT_SCOPES if s not in granted) if known else (),
+        url=str(data.get("url", "")),
         clock_off=_clock_off(headers.get("date", "")),
     )
 

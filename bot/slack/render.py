@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot import words
-from bot.agent.entries import Answered, Entry, Failed, ModelReply, Refused, Stopped
+from bot.agent.entries import (
+    Answered,
+    ApprovalAsked,
+    Entry,
+    Failed,
+    ModelReply,
+    Refused,
+    Stopped,
+)
+from bot.agent.work import stop_notice
 from bot.inert import inert
 from bot.slack.blocks import clip, escape, plain, section, visible_text
+from bot.slack.card import question_card
 from bot.slack.markdown import RenderedMessage, notification, to_messages
 
 TEXT_LIMIT = 3000
@@ -25,8 +35,11 @@ def final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage,
             answer = reply.answer or ""
             shown = to_messages(f"{answer}\n\n{words.cut_off()}" if reply.cut_off else answer)
             return shown or (notice(words.nothing_visible()),)
-        case Stopped(by=by):
-            return to_messages(words.stopped(by))
+        case ApprovalAsked():
+            return (question_card(entries, seq),)
+        case Stopped():
+            text = stop_notice(entries, seq)
+            return (RenderedMessage(notification(inert(text)), (section(plain(text)),)),)
         case Failed(text=text) | Refused(text=text):
             return (notice(text),)
         case _:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 METHOD_SCOPES: Mapping[str, tuple[str, ...]] = {
+    "agents.sessions.setStatus": ("chat:write",),
     "apps.connections.open": (),  # the app-level token's own scope, connections:write
     "assistant.threads.setStatus": ("chat:write",),
     "auth.test": (),

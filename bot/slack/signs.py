@@ -1,7 +1,8 @@
-"""The sign of life: assistant status where Slack has it, an 👀 reaction elsewhere.
+"""The sign of life: an agent session where Slack has it, else a status, else an 👀 reaction.
 
-Source: docs.slack.dev, assistant.threads.setStatus (cleared by the app's next message, else after
-two minutes), reactions.add.
+Source: docs.slack.dev, agents.sessions.setStatus (stays until it is changed, and brings Slack's own
+stop button), assistant.threads.setStatus (cleared by the app's next message, else after two
+minutes), reactions.add.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from enum import Enum
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
-from bot.errors import DeliveryError, DeliveryRefused
-from bot.slack.web import call
+from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
+from bot.slack.web import RateLimited, call, read
 
 log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 0.5
 """A turn that posts something sooner needs no other sign."""
 RENEW_SECONDS = 90.0
+HIDE_SECONDS = 30.0
+"""How long a session is tried to be set back: Slack takes about 50 such calls a minute."""
 REACTION = "eyes"
 NO_STATUS = frozenset(
     {
@@ -37,42 +41,85 @@ NO_STATUS = frozenset(
 """What says that this workspace or app has no status at all, rather than not in this thread."""
 
 
+class Shown(Enum):
+    """What was shown of the work in a thread."""
+
+    NOTHING = "sign"
+    SESSION = "agent session"
+    STATUS = "assistant status"
+    REACTION = "reaction"
+
+
+WORKING = {Shown.SESSION: "processing", Shown.STATUS: words.WORKING}
+
+
 class Signs:
     """Knows which sign this workspace takes; shared by all threads."""
 
     def __init__(self, client: AsyncWebClient, silent_seconds: float) -> None:
         self._client, self.silent_seconds = client, silent_seconds
-        self._has_status = True
+        self._absent: set[Shown] = set()
         self._sure = False
 
-    async def show(self, channel: str, thread_ts: str, question: str) -> str:
-        """Show that work goes on; returns what was shown: "status", "reaction" or ""."""
-        if self._has_status:
+    @property
+    def has_sessions(self) -> bool:
+        """False once Slack has said that there are no agent sessions here."""
+        return Shown.SESSION not in self._absent
+
+    async def show(self, channel: str, thread_ts: str, question: str) -> Shown:
+        """Show that work goes on; returns what was shown."""
+        for sign, method in ((Shown.SESSION, self._session), (Shown.STATUS, self._status)):
+            if sign in self._absent:
+                continue
             try:
-                await self._status(channel, thread_ts, words.WORKING)
+                await method(channel, thread_ts, WORKING[sign])
                 self._sure = True
-                return "status"
+                return sign
             except DeliveryRefused as error:
-                log.info("no assistant status here (%s): using a reaction", error.code)
-                self._has_status = error.code not in NO_STATUS
+                log.info("no %s here (%s): using another sign", sign.value, error.code)
+                if error.code in NO_STATUS:
+                    self._absent.add(sign)
+            except RateLimited:
+                log.info("no %s now: Slack asks to wait", sign.value)
+            except DeliveryUnknown:
+                return sign  # it may be there: it is taken away at the end
             except DeliveryError:
-                return ""
-        return "reaction" if await self._reaction("reactions.add", channel, question) else ""
+                return Shown.NOTHING
+        shown = await self._reaction("reactions.add", channel, question)
+        return Shown.REACTION if shown else Shown.NOTHING
 
-    async def hide(self, shown: str, channel: str, thread_ts: str, question: str) -> None:
+    async def hide(self, shown: Shown, channel: str, thread_ts: str, question: str) -> None:
         """Take the sign away."""
-        if shown == "reaction":
-            await self._reaction("reactions.remove", channel, question)
-        elif shown == "status":
-            try:
-                await self._status(channel, thread_ts, "")
-            except DeliveryError as error:
-                log.info("the status could not be cleared: %s", error)
+        try:
+            match shown:
+                case Shown.REACTION:
+                    await self._reaction("reactions.remove", channel, question)
+                case Shown.SESSION:
+                    await self._session(channel, thread_ts, "active", patient=True)
+                case Shown.STATUS:
+                    await self._status(channel, thread_ts, "")
+                case Shown.NOTHING:
+                    pass
+        except DeliveryError as error:
+            log.info("the %s could not be cleared: %s", shown.value, error)
 
-    async def clean(self, channel: str, questions: Sequence[str]) -> None:
-        """Take away reactions that a killed process may have left on these messages."""
+    async def clean(self, channel: str, thread_ts: str, questions: Sequence[str]) -> None:
+        """Take away what a killed process may have left in this thread and on these messages."""
+        if self.has_sessions:
+            await self.hide(Shown.SESSION, channel, thread_ts, "")
         for question in () if self._sure else questions:
             await self._reaction("reactions.remove", channel, question)
+
+    async def _session(
+        self, channel: str, thread_ts: str, status: str, *, patient: bool = False
+    ) -> None:
+        """`patient`: it is tried again for a while, as Slack would show it for ever."""
+        arguments = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
+        method = "agents.sessions.setStatus"
+        if patient:
+            await read(self._client, method, arguments, HIDE_SECONDS)
+        else:
+            await call(self._client, method, arguments)
 
     async def _status(self, channel: str, thread_ts: str, status: str) -> None:
         arguments = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
@@ -97,7 +144,7 @@ class Sign:
         self._signs = signs
         _, self._channel, self._thread_ts = thread.split(":", 2)
         self._question = self._thread_ts
-        self._shown = ""
+        self._shown = Shown.NOTHING
         self._spoke_at = self._showed_at = 0.0
         self._task: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
@@ -120,14 +167,14 @@ class Sign:
         self._ending.set()
         await self._task
         self._task = None
-        cleared = self._shown == "status" and self._spoke_at > self._showed_at
-        if self._shown and not cleared:
+        cleared = self._shown is Shown.STATUS and self._spoke_at > self._showed_at
+        if self._shown is not Shown.NOTHING and not cleared:
             await self._signs.hide(self._shown, self._channel, self._thread_ts, self._question)
-        self._shown = ""
+        self._shown = Shown.NOTHING
 
     async def clean(self, questions: Sequence[str]) -> None:
-        """Take away what a killed process may have left on these messages."""
-        await self._signs.clean(self._channel, questions)
+        """Take away what a killed process may have left in the thread and on these messages."""
+        await self._signs.clean(self._channel, self._thread_ts, questions)
 
     async def _keep(self) -> None:
         pause = FIRST_SECONDS
@@ -145,10 +192,10 @@ class Sign:
         return True
 
     def _is_due(self, now: float) -> bool:
-        if self._shown == "reaction":
-            return False
-        if not self._shown and not self._spoke_at:
-            return True
+        if self._shown in (Shown.REACTION, Shown.SESSION):
+            return False  # it stays
+        if self._shown is Shown.NOTHING and (self._signs.has_sessions or not self._spoke_at):
+            return True  # a session brings the stop button besides
         cleared = (
             self._spoke_at > self._showed_at and now - self._spoke_at > self._signs.silent_seconds
         )

@@ -8,11 +8,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.agent import shown
-from bot.agent.entries import Answered, Entry, Failed, Refused, Stopped, User
+from bot.agent.entries import (
+    ApprovalAsked,
+    Entry,
+    Refused,
+    Stopped,
+    Told,
+    User,
+)
+from bot.slack.card import permalink, waiting_line
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
-from bot.slack.pieces import STEPS_LIMIT, Piece, PieceKind, Verbosity, pieces
+from bot.slack.pieces import (
+    STEPS_LIMIT,
+    Piece,
+    PieceKind,
+    Verbosity,
+    pieces,
+    seq_of,
+    unshown,
+)
 from bot.slack.render import as_text, final_covers, final_messages, notice
 from bot.slack.signs import Sign, Signs
 from bot.slack.steps import Describe, steps_message
@@ -31,6 +47,8 @@ class SlackOutlet:
     signs: Signs
     verbosity: Callable[[str], Verbosity]
     describe: Describe
+    url: str = ""
+    """The workspace's address, ending in a slash, for links to messages."""
     unsettled: set[str] = field(default_factory=set)
     """Threads whose earlier work, here or in a process before, may have ended too soon.
 
@@ -55,6 +73,7 @@ class SlackView:
         self._pacer = outlet.outbound.pacer
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
+        self._url = outlet.url
         self._entries: Sequence[Entry] = ()
         self._start = -1
         self._held_since: dict[str, float] = {}
@@ -70,7 +89,7 @@ class SlackView:
     def look(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
         if self._start < 0:
-            self._start = _unshown(entries, self._posts.shown, again=self._left)
+            self._start = unshown(entries, self._posts.shown, again=self._left)
         self._settled.clear()
         self._changed.set()
         if self._ticket is not None and _finals(self._missing()):
@@ -153,7 +172,13 @@ class SlackView:
 
     def _missing(self) -> list[Piece]:
         found = pieces(self._entries, self._verbosity, self._start)
+        stops = [piece.seq for piece in found if self._is_shown_stop(piece)]
+        found = [p for p in found if p.kind is PieceKind.FINAL or p.seq > max(stops, default=-1)]
         return [piece for piece in found if not self._is_shown(piece)]
+
+    def _is_shown_stop(self, piece: Piece) -> bool:
+        """After the notice of a stop no step is shown that came before it."""
+        return isinstance(self._entries[piece.seq], Stopped) and self._is_shown(piece)
 
     def _is_shown(self, piece: Piece) -> bool:
         if piece.kind is not PieceKind.FINAL:
@@ -166,7 +191,10 @@ class SlackView:
     def _final_posts(self, seq: int) -> list[Post]:
         """The posts of an ending, in order; the last one says which messages it answers."""
         if seq not in self._finals:
-            self._finals[seq] = final_messages(self._entries, seq)
+            waits = isinstance(self._entries[seq], Told)
+            self._finals[seq] = (
+                (waiting_line(self._link(seq)),) if waits else final_messages(self._entries, seq)
+            )
         posts: list[Post] = []
         for part, message in enumerate(self._finals[seq]):
             key = f"f{seq}.{part}"
@@ -176,6 +204,12 @@ class SlackView:
             else:
                 posts.append(Post((key,), message, final=True))
         return [*posts[:-1], replace(posts[-1], covers=final_covers(self._entries[seq]))]
+
+    def _link(self, seq: int) -> str:
+        """The address of the question that was open at this position; "" if it is not known."""
+        asked = [i for i in range(seq) if isinstance(self._entries[i], ApprovalAsked)]
+        ts = self._posts.ts_of.get(f"f{asked[-1]}.0") if asked else None
+        return permalink(self._url, self._posts.channel, self._posts.root_ts, ts or "")
 
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now.
@@ -237,17 +271,12 @@ class SlackView:
         key = shows[0]
         if not key.startswith("f"):
             return None
-        posts = self._final_posts(_seq(key))
+        posts = self._final_posts(seq_of(key))
         return next((post for post in posts if post.shows == tuple(shows)), None)
 
 
 def _finals(found: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in found if piece.kind is PieceKind.FINAL]
-
-
-def _seq(key: str) -> int:
-    """The journal position of a final piece: "f12.0" or "f12.0~1" is at 12."""
-    return int(key[1:].partition(".")[0])
 
 
 def _asked(entries: Sequence[Entry]) -> list[str]:
@@ -259,18 +288,3 @@ def _asked(entries: Sequence[Entry]) -> list[str]:
         elif isinstance(entry, Refused):
             found += entry.covers
     return found[:MARKED]
-
-
-def _unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
-    """Where to begin: behind the last ending that was posted.
-
-    `again`, after work that ended too soon, means with the turn of that ending: an answer may be
-    posted before the steps that led to it.
-    """
-    endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
-    seqs = {_seq(key) for key in shown if key.startswith("f")}
-    posted = [place for place, seq in enumerate(endings) if seq in seqs]
-    last = posted[-1] if posted else -1
-    if again:
-        last -= 1
-    return endings[last] + 1 if last >= 0 else 0

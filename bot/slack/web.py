@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -16,6 +17,8 @@ from bot.agent.ports import Json
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
 
 Answer: TypeAlias = Mapping[str, Json]
+
+log = logging.getLogger(__name__)
 
 CALL_SECONDS = 20
 FIRST_WAIT = 0.5
@@ -78,6 +81,20 @@ async def call(client: AsyncWebClient, method: str, arguments: Mapping[str, obje
         raise DeliveryUnknown(words.slack_no_answer(method)) from error
     data = response.data
     return data if isinstance(data, dict) else {}
+
+
+async def respond(client: AsyncWebClient, url: str, body: Mapping[str, object]) -> None:
+    """Answer a click at its response address; what fails is only logged.
+
+    Source: docs.slack.dev, "Handling user interaction": 30 minutes, five times.
+    """
+    assert client.session is not None
+    try:
+        async with client.session.post(url, json=dict(body)) as response:
+            if response.status != 200:
+                log.info("a click was not answered (HTTP %d)", response.status)
+    except (TimeoutError, aiohttp.ClientError, OSError) as error:
+        log.info("a click was not answered: %s", type(error).__name__)
 
 
 async def read(

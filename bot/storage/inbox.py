@@ -11,7 +11,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from bot.storage.tables import deleted, inbox, overheard, threads
+from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
 from bot.storage.writer import Writer
 
 OVERHEARD_SECONDS = 120.0
@@ -27,6 +27,17 @@ class Kind(StrEnum):
     MESSAGE = "message"
     EDIT = "edit"
     DELETION = "deletion"
+    STOP = "stop"
+    """Whatever asks to stop: the word, a reaction, a button. Only the word has a text."""
+    CLICK = "click"
+    """An answer to a question: `text` is the answer, `change` the question's journal position and
+    `about` the digest of what was asked."""
+    EXPIRY = "expiry"
+    """Nobody answered the question at the journal position `change` in time."""
+
+
+ENDING = frozenset({Kind.DELETION, Kind.STOP})
+"""What may end a turn in the middle of a step."""
 
 
 class Addressing(StrEnum):
@@ -58,6 +69,10 @@ class Item:
     event_id: str | None = None
     change: str = ""
     """For an edit: the `ts` of the change, so that each edit is an item of its own."""
+    about: str = ""
+    """For a reaction: the `ts` of the message that it is on. For a click: see Kind."""
+    reply_url: str = ""
+    """For a click: where Slack takes what only the person who clicked is to read."""
 
     @property
     def thread(self) -> str:
@@ -118,6 +133,16 @@ class Inbox:
         found = await self._writer.run(work)
         return sorted(found, key=lambda stored: (float(stored.item.ts), stored.id))
 
+    async def located(self, item: Item) -> Item:
+        """The item in the thread of the message that it is about: Slack does not always say.
+
+        What is about a message that nobody knows is taken to be about the root of a thread.
+        """
+        if item.root_ts:
+            return item
+        root = await self._writer.run(lambda connection: _root_of(connection, item))
+        return replace(item, root_ts=root or item.about)
+
     async def overheard(self, item: Item) -> bool:
         """Whether replies came to this thread, lately, before it was the bot's."""
         channel, oldest = f"{item.team}:{item.channel}", time.time() - OVERHEARD_SECONDS
@@ -133,19 +158,14 @@ class Inbox:
 def _store(connection: Connection, item: Item, now: float) -> bool:
     known = connection.scalar(select(threads.c.thread).where(threads.c.thread == item.thread))
     if known is None and not item.engages:
-        _remember(connection, item, now)
+        if item.kind is Kind.STOP and not item.text:
+            _keep_early(connection, item, now)
+        else:
+            _remember(connection, item, now)
         return False
     if item.kind is not Kind.DELETION and _was_deleted(connection, item, now):
         return False
-    row = {
-        "thread": item.thread,
-        "kind": item.kind,
-        "key": item.key,
-        "event_id": item.event_id,
-        "ts": item.ts,
-        "body": _dump(item),
-        "received_at": now,
-    }
+    row = _row(item, now)
     new = bool(connection.execute(insert(inbox).on_conflict_do_nothing(), row).rowcount)
     if not new and not _complete(connection, item):
         return False
@@ -165,6 +185,41 @@ def _store(connection: Connection, item: Item, now: float) -> bool:
         )
         connection.execute(update(threads).where(threads.c.thread == item.thread).values(change))
     return True
+
+
+def _row(item: Item, now: float) -> dict[str, object]:
+    return {
+        "thread": item.thread,
+        "kind": item.kind,
+        "key": item.key,
+        "event_id": item.event_id,
+        "ts": item.ts,
+        "body": _dump(item),
+        "received_at": now,
+    }
+
+
+def _root_of(connection: Connection, item: Item) -> str | None:
+    """The root of the thread in which the message `item.about` stands, a person's or our own."""
+    place = f"{item.team}:{item.channel}:"
+    theirs = select(inbox.c.thread).where(inbox.c.key == f"{place}{item.about}:{Kind.MESSAGE}:")
+    ours = select(deliveries.c.thread).where(
+        deliveries.c.ts == item.about, deliveries.c.thread.startswith(place, autoescape=True)
+    )
+    thread = connection.scalar(theirs) or connection.scalar(ours)
+    return thread.rpartition(":")[2] if thread else None
+
+
+def _keep_early(connection: Connection, item: Item, now: float) -> None:
+    """A stop that came before its message: it waits there, for as long as a reply would."""
+    gone = (
+        (inbox.c.kind == Kind.STOP)
+        & inbox.c.taken_seq.is_(None)
+        & (inbox.c.received_at < now - OVERHEARD_SECONDS)
+        & inbox.c.thread.not_in(select(threads.c.thread))
+    )
+    connection.execute(delete(inbox).where(gone))
+    connection.execute(insert(inbox).on_conflict_do_nothing(), _row(item, now))
 
 
 def _complete(connection: Connection, item: Item) -> bool:
@@ -206,7 +261,7 @@ def _remember(connection: Connection, item: Item, now: float) -> None:
     row = {"channel": f"{item.team}:{item.channel}", "ts": item.ts, "at": now}
     if item.kind is Kind.DELETION:
         connection.execute(insert(deleted).on_conflict_do_nothing(), row)
-    elif item.kind is Kind.MESSAGE and not item.is_root:
+    elif item.kind in (Kind.MESSAGE, Kind.STOP) and not item.is_root:
         row |= {"thread_ts": item.root_ts}
         connection.execute(insert(overheard).on_conflict_do_nothing(), row)
 

@@ -9,15 +9,22 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from bot import words
-from bot.agent.entries import Entry
+from bot.agent.entries import (
+    Answered,
+    ApprovalAnswered,
+    ApprovalAsked,
+    Entry,
+    Failed,
+    Stopped,
+)
 from bot.agent.records import dump, load, load_all
 from bot.errors import Fenced, ItemChanged
 from bot.storage.inbox import StoredItem
-from bot.storage.tables import inbox, journal, threads
+from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.writer import Writer
 
 _INSERT = insert(journal).on_conflict_do_nothing()
@@ -35,6 +42,15 @@ class StoredThread:
     thread: str
     entries: tuple[Entry, ...]
     root_addressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that nobody has answered, at a journal position; times are epoch seconds."""
+
+    thread: str
+    seq: int
+    expires_at: float
 
 
 class Journals:
@@ -101,6 +117,8 @@ class Journals:
             for seq, row in enumerate(rows, expected_seq):
                 if not connection.execute(_INSERT, row).rowcount:
                     _check_own(connection, thread, seq, token)
+            for seq, (entry, _) in enumerate(written, expected_seq):
+                _keep_questions(connection, thread, seq, entry)
             for mark in marks:
                 if not connection.execute(_TAKE, mark).rowcount:
                     raise ItemChanged(words.item_changed(thread))
@@ -113,20 +131,33 @@ class Journals:
         safe = self._redact(body)
         return (entry, body) if safe == body else (load(safe), safe)
 
-    async def finish(self, thread: str) -> bool:
-        """Mark the thread as having no work left; False if something has arrived meanwhile."""
+    async def finish(self, thread: str, left: Sequence[int] = ()) -> bool:
+        """Mark the thread as having no work left; False if something has arrived meanwhile.
+
+        The items `left` in the inbox wait for something else that is still to come.
+        """
 
         def work(connection: Connection) -> bool:
             waiting = connection.scalar(
                 select(func.count())
                 .select_from(inbox)
                 .where(inbox.c.thread == thread, inbox.c.taken_seq.is_(None))
+                .where(inbox.c.id.not_in(left))
             )
             if not waiting:
                 connection.execute(
                     update(threads).where(threads.c.thread == thread).values(busy=False)
                 )
             return not waiting
+
+        return await self._writer.run(work)
+
+    async def overdue(self, now: float) -> Sequence[Question]:
+        """The open questions whose time is over; `now` is in epoch seconds."""
+
+        def work(connection: Connection) -> list[Question]:
+            query = select(approvals).where(approvals.c.expires_at <= now)
+            return [Question(r.thread, r.seq, r.expires_at) for r in connection.execute(query)]
 
         return await self._writer.run(work)
 
@@ -138,6 +169,19 @@ class Journals:
             return list(connection.scalars(query))
 
         return await self._writer.run(work)
+
+
+def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry) -> None:
+    """The sweep's table: which questions are open, and until when."""
+    match entry:
+        case ApprovalAsked(expires_at=expires_at):
+            row = {"thread": thread, "seq": seq, "expires_at": expires_at}
+            statement = insert(approvals).values(row)
+            connection.execute(statement.on_conflict_do_update(index_elements=["thread"], set_=row))
+        case ApprovalAnswered() | Answered() | Failed() | Stopped():
+            connection.execute(delete(approvals).where(approvals.c.thread == thread))
+        case _:
+            pass
 
 
 def _check_own(connection: Connection, thread: str, seq: int, token: str) -> None:

@@ -64,6 +64,17 @@ deliveries = Table(
     Column("ts", String, comment="the message's, once known"),
     Column("tried_at", Float, nullable=False),
     Index("deliveries_thread", "thread"),
+    Index("deliveries_ts", "ts"),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("thread", String, primary_key=True, comment="a turn asks one question at a time"),
+    Column("seq", Integer, nullable=False, comment="the journal position of the question"),
+    Column("expires_at", Float, nullable=False),
+    Index("approvals_expires_at", "expires_at"),
+    comment="the questions that nobody has answered: for the sweep, the journal holds them too",
 )
 
 capabilities = Table(

@@ -5,6 +5,7 @@ Whoever says one imports `words`, whichever module of this package it stands in.
 # ruff: noqa: F403 - a new sentence is one function, named in no second place
 
 from bot.words.access import *
+from bot.words.asking import *
 from bot.words.doctor import *
 from bot.words.host import *
 from bot.words.model import *

@@ -37,5 +37,9 @@ def chat_greeting() -> str:
     return "Write a message and press Enter; `exit` or Ctrl-D ends. Ctrl-C leaves at once."
 
 
+def chat_question() -> str:
+    return "A rule wants your yes before this call is made: y to approve, n to deny."
+
+
 def more_lines(count: int) -> str:
     return f"({count:,} more lines)"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
-
-from bot.policy import Verdict
 
 
 class _Decision(Protocol):
     @property
-    def verdict(self) -> Verdict: ...
-    @property
     def reason(self) -> str: ...
+
+
+class _Answer(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 def limit_steps(steps: int) -> str:
@@ -108,12 +110,14 @@ def interrupted_observation(tool: str) -> str:
 
 def refused_observation(tool: str, decision: _Decision) -> str:
     reason = decision.reason.rstrip(".")
-    if decision.verdict is Verdict.ASK:
-        return (
-            f"{tool} needs a person's approval ({reason}), and this release cannot ask for one "
-            "yet. It was not run. Go on without it or tell the user."
-        )
     return f"{tool} is not allowed here ({reason}). It was not run. Go on without it."
+
+
+def declined_observation(tool: str, answer: _Answer) -> str:
+    """Nobody's name means that nobody answered in time."""
+    if answer.name:
+        return f"{answer.name} said no to this call of {tool}. It was not run. Go on without it."
+    return f"Nobody said yes to this call of {tool} in time. It was not run. Go on without it."
 
 
 def reply_again() -> str:
@@ -130,6 +134,13 @@ BY_DELETING = "deleting the question"
 def message_too_old() -> str:
     return (
         "This message came more than six hours ago while I was away. Ask again if it still matters."
+    )
+
+
+def broke_off(times: int) -> str:
+    return (
+        f"I broke off {times + 1} times while I worked on this, so I stopped trying. The operator "
+        "finds the reason in the log; ask again in smaller steps."
     )
 
 
@@ -175,8 +186,26 @@ def cut_off() -> str:
     return "_(The model reached its length limit here. Say “go on” for the rest.)_"
 
 
-def stopped(by: str) -> str:
-    return f"Stopped by {by}. Nothing is running any more; reply here to go on."
+def stopped(by: str, done: Sequence[str], broken: Sequence[str], left: Sequence[str]) -> str:
+    """The notice of a stop; the names are those of the tools that were called, one a call."""
+    told = [f"Stopped by {by}."]
+    if done:
+        told.append(f"Done before that: {_counted(done)}.")
+    if broken:
+        told.append(f"Broken off, so it may or may not have happened: {_counted(broken)}.")
+    if left:
+        told.append(f"Not begun: {_counted(left)}.")
+    return " ".join([*told, "Nothing is running any more; reply here to go on."])
+
+
+def _counted(names: Sequence[str]) -> str:
+    titles = [tool_name(name) for name in names]
+    counts = {title: titles.count(title) for title in titles}
+    return ", ".join(f"{title} (×{n})" if n > 1 else title for title, n in counts.items())
+
+
+def nothing_to_stop() -> str:
+    return "Nothing is running here, so there is nothing to stop."
 
 
 def nothing_visible() -> str:

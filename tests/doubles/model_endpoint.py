@@ -61,6 +61,7 @@ class ModelEndpoint:
         self.play(script)
         self._runner: web.AppRunner | None = None
         self._asked = asyncio.Condition()
+        self._broken_off = asyncio.Semaphore(0)
         self.base_url = ""
 
     def play(self, script: Script) -> None:
@@ -78,7 +79,9 @@ class ModelEndpoint:
     async def start(self) -> None:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._complete)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True
+        )
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
@@ -88,6 +91,11 @@ class ModelEndpoint:
         async with asyncio.timeout(timeout), self._asked:
             await self._asked.wait_for(lambda: len(self.requests) >= times)
         return self.requests[-1]
+
+    async def broken_off(self, timeout: float) -> None:
+        """Return as soon as the client has hung up on a reply that was not there yet."""
+        async with asyncio.timeout(timeout):
+            await self._broken_off.acquire()
 
     async def stop(self) -> None:
         assert self._runner is not None
@@ -105,9 +113,13 @@ class ModelEndpoint:
             headers = {"Content-Type": reply.content_type, **reply.headers}
             body = reply.body.encode() if isinstance(reply.body, str) else reply.body
             return web.Response(body=body, headers=headers)
-        await asyncio.sleep(reply.delay)
-        if reply.gate is not None:
-            await reply.gate.wait()
+        try:
+            await asyncio.sleep(reply.delay)
+            if reply.gate is not None:
+                await reply.gate.wait()
+        except asyncio.CancelledError:
+            self._broken_off.release()
+            raise
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for chunk in _chunks(reply, str(body.get("model"))):

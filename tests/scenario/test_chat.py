@@ -25,9 +25,11 @@ def home() -> Iterator[Path]:
         yield place
 
 
-async def chat(home: Path, lines: str, replies: Sequence[Reply], dialect: str = "auto") -> str:
+async def chat(
+    home: Path, lines: str, replies: Sequence[Reply], dialect: str = "auto", rule: str = ""
+) -> str:
     """What `treadle chat` prints for these lines of input."""
-    (home / "treadle.toml").write_text(f'[model]\ndialect = "{dialect}"\n', "utf-8")
+    (home / "treadle.toml").write_text(f'[model]\ndialect = "{dialect}"\n{rule}', "utf-8")
     model = ModelEndpoint(replies)
     await model.start()
     environment = {
@@ -80,3 +82,26 @@ async def test_a_reply_that_breaks_off_is_replaced(home: Path) -> None:
 
     _, _, again = out.partition("(The reply broke off; it begins again.)")
     assert again.strip() == "It is 391."
+
+
+@pytest.mark.parametrize(("line", "result"), [("y", "→ 391"), ("no", "→ You said no to this call")])
+async def test_a_rule_that_asks_is_answered_in_the_terminal(
+    home: Path, line: str, result: str
+) -> None:
+    step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),))
+    rule = '[[policy]]\ntool = "calculate"\ndecision = "ask"\n'
+
+    out = await chat(home, f"17 * 23?\n{line}\n", [step, Say("Ready.")], rule=rule)
+
+    asked = "A rule wants your yes before this call is made: y to approve, n to deny."
+    assert out.index("I multiply.") < out.index(asked) < out.index(result) < out.index("Ready.")
+
+
+async def test_another_message_does_not_answer_the_question(home: Path) -> None:
+    step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),))
+    rule = '[[policy]]\ntool = "calculate"\ndecision = "ask"\n'
+
+    out = await chat(home, "17 * 23?\nwhy?\ny\n", [step, Say("Ready.")], rule=rule)
+
+    assert out.count("A rule wants your yes") == 2
+    assert out.count("→ 391") == out.count("Ready.") == 1

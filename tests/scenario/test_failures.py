@@ -19,6 +19,7 @@ from bot.config import Need
 from bot.errors import TreadleError
 from bot.local_slack.faults import Effect, FaultRule
 from bot.parts import read_settings
+from bot.slack.patience import Patience
 from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client
 from tests.doubles.desk import Desk, arguments, open_desk
@@ -240,7 +241,8 @@ async def denied_tool(desk: Desk) -> str:
 
 
 async def ask_tool(desk: Desk) -> str:
-    desk.config('[[policy]]\ntool = "calculate"\ndecision = "ask"\n')
+    desk.config('[approvals]\nexpires_s = 1\n[[policy]]\ntool = "calculate"\ndecision = "ask"\n')
+    desk.patience = Patience(sweep=0.1)
     return await observed(desk, "calculate", arguments(expression="1 + 1"))
 
 

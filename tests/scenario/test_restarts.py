@@ -223,7 +223,7 @@ async def test_the_reaction_of_a_killed_process_is_taken_away(
     older = Options(
         ack_seconds=2.0,
         retry_scale=0.02,
-        absent_methods=frozenset({"assistant.threads.setStatus"}),
+        absent_methods=frozenset({"assistant.threads.setStatus", "agents.sessions.setStatus"}),
     )
     async with open_desk(tmp_path, options=older) as desk:
         desk.model.play([Say("First.", delay=0.8 if answered else 60), Say("Second.")])
@@ -243,6 +243,29 @@ async def test_the_reaction_of_a_killed_process_is_taken_away(
             await desk.until(lambda: reactions(desk, ts) == [])
 
         assert desk.bot_replies("#general", ts) == ["First." if answered else "Second."]
+
+
+async def test_a_session_that_a_killed_process_left_processing_is_set_back(desk: Desk) -> None:
+    """Killed while the answer stands there already and the session could not be set back."""
+    session = "agents.sessions.setStatus"
+
+    def status(ts: str) -> str:
+        found = desk.slack.world.sessions.session("C0GENERAL", ts)
+        return found.status if found else ""
+
+    desk.model.play([Say("First.", delay=0.8)])
+    async with process(desk, BRISK) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: status(ts) == "processing")
+        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, session, seconds=30, count=1))
+        await desk.answered("#general", ts, covers=ts)
+        await kill(first)
+    desk.slack.fail()
+    assert status(ts) == "processing"
+    async with process(desk, BRISK):
+        await desk.until(lambda: status(ts) == "active")
+
+    assert desk.bot_replies("#general", ts) == ["First."]
 
 
 async def test_sigterm_ends_it_in_order_and_the_turn_goes_on_later(desk: Desk) -> None:
@@ -320,3 +343,63 @@ async def test_a_notice_whose_outcome_is_unknown_stands_there_once(desk: Desk) -
         await desk.answered("#general", root, covers=last)
 
     assert len(desk.bot_replies("#general", root)) == 4
+
+
+DEADLY_TOOL = '''
+"""A tool that takes the whole process down, and counts."""
+
+import os
+import signal
+from pathlib import Path
+
+from tools.base import tool
+
+
+@tool()
+async def poison(dose: int) -> str:
+    """Take poison.
+
+    Args:
+        dose: how much
+    """
+    with Path("starts.txt").open("a") as starts:
+        starts.write("once more\\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "Survived."
+'''
+
+
+@pytest.mark.timeout(120)
+async def test_a_turn_that_kills_every_process_is_ended_and_the_others_are_answered(
+    desk: Desk,
+) -> None:
+    """The model wants the deadly tool again and again; a slow turn beside it is not lost."""
+    (desk.home / "own.py").write_text(DEADLY_TOOL, "utf-8")
+    desk.config('[tools]\nmodules = ["own.py"]')
+
+    def reply(request: Request) -> Say:
+        if "drink" in str(request["messages"]):
+            dose = sum(message["role"] == "tool" for message in request["messages"])
+            return Say("I drink.", calls=(("poison", arguments(dose=dose)),))
+        return Say("Slow but sure.", delay=1.5)
+
+    desk.model.play(reply)
+    alice = desk.slack.person("alice")
+    async with process(desk, BRISK) as first:
+        slow = await alice.say("#general", "@treadle think")
+        await desk.model.asked(1)
+        deadly = await alice.say("#general", "@treadle drink")
+        assert await first.wait() == -signal.SIGKILL
+    for _ in range(3):
+        async with process(desk, BRISK) as next_one:
+            assert await asyncio.wait_for(next_one.wait(), 20) == -signal.SIGKILL
+    async with process(desk, BRISK):
+        notice = await desk.answered("#general", deadly, covers=deadly)
+        assert await desk.answered("#general", slow, covers=slow) == "Slow but sure."
+
+    assert notice == (
+        "⚠️ I broke off 4 times while I worked on this, so I stopped trying. The operator finds "
+        "the reason in the log; ask again in smaller steps."
+    )
+    assert len(await lines_of(desk.home / "starts.txt", 4)) == 4
+    assert desk.bot_replies("#general", slow) == ["Slow but sure."]

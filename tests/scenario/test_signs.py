@@ -14,10 +14,13 @@ from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
 
+SESSION = "agents.sessions.setStatus"
 SOON = 1.0
 """Seconds from the question to the sign."""
-OLDER = Options(absent_methods=frozenset({"assistant.threads.setStatus"}))
-"""A Slack that has no assistant status."""
+OLDER = Options(absent_methods=frozenset({"assistant.threads.setStatus", SESSION}))
+"""A Slack that has neither agent sessions nor an assistant status."""
+SESSIONLESS = Options(absent_methods=frozenset({SESSION}))
+"""A Slack that has an assistant status only."""
 
 
 def reactions(desk: Desk, ts: str, channel: str = "#general") -> list[str]:
@@ -76,7 +79,7 @@ async def test_where_there_is_no_status_a_reaction_shows_life_and_goes_at_the_en
     async with open_desk(tmp_path) as desk:
         gate = asyncio.Event()
         desk.model.play([Say("At last.", gate=gate), Say("Quick.", delay=0.7)])
-        desk.slack.fail(FaultRule(Effect.ERROR, "assistant.threads.setStatus", error=refusal))
+        desk.slack.fail(FaultRule(Effect.ERROR, "*.setStatus", error=refusal))
         alice = desk.slack.person("alice")
         async with desk.treadle():
             began = time.monotonic()
@@ -91,15 +94,15 @@ async def test_where_there_is_no_status_a_reaction_shows_life_and_goes_at_the_en
             await desk.answered("#general", ts, covers=again)
             await desk.until(lambda: reactions(desk, again) == [])
 
-        assert len(desk.slack.log.of("assistant.threads.setStatus")) == 1
+        for method in (SESSION, "assistant.threads.setStatus"):
+            assert len(desk.slack.log.of(method)) == 1
 
 
 async def test_a_thread_without_status_does_not_cost_the_others_theirs(desk: Desk) -> None:
     """Slack refuses it for one thread; the next thread shows a status again."""
     gates = [asyncio.Event(), asyncio.Event()]
     desk.model.play([Say("One.", gate=gates[0]), Say("Two.", gate=gates[1])])
-    status = "assistant.threads.setStatus"
-    desk.slack.fail(FaultRule(Effect.ERROR, status, error="invalid_thread_ts", count=1))
+    desk.slack.fail(FaultRule(Effect.ERROR, "*.setStatus", error="invalid_thread_ts", count=2))
     alice = desk.slack.person("alice")
     async with desk.treadle():
         first = await alice.say("#general", "@treadle one")
@@ -117,7 +120,7 @@ async def test_the_sign_comes_back_while_a_long_tool_runs_after_a_step_was_poste
     tmp_path: Path,
 ) -> None:
     """Slack takes the status away with each message of the app."""
-    async with open_desk(tmp_path) as desk:
+    async with open_desk(tmp_path, options=SESSIONLESS) as desk:
         desk.patience = Patience(silent=0.5)
         gate = asyncio.Event()
         step = Say("First step.", calls=(("calculate", arguments(expression="1+1")),))
@@ -142,3 +145,69 @@ async def test_the_sign_goes_when_the_turn_fails_and_when_treadle_stops(desk: De
 
     assert desk.slack.status("#general", failed) == ""
     assert desk.slack.status("#general", stopped) == ""
+
+
+def session(desk: Desk, ts: str) -> str:
+    found = desk.slack.world.sessions.session("C0GENERAL", ts)
+    return found.status if found else ""
+
+
+async def test_where_slack_has_agent_sessions_the_thread_is_processing_until_the_answer(
+    desk: Desk,
+) -> None:
+    gate = asyncio.Event()
+    step = Say("First step.", calls=(("calculate", arguments(expression="1+1")),))
+    desk.model.play([step, Say("At last.", gate=gate)])
+    async with desk.treadle():
+        began = time.monotonic()
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: session(desk, ts) == "processing")
+        assert time.monotonic() - began < SOON
+        await desk.replies("#general", ts, 1)
+        assert session(desk, ts) == "processing"
+        gate.set()
+        await desk.answered("#general", ts, covers=ts)
+        await desk.until(lambda: session(desk, ts) == "active")
+
+    assert len(desk.slack.log.of(SESSION)) == 2
+    assert not desk.slack.log.of("assistant.threads.setStatus")
+
+
+async def test_slacks_stop_button_stops_the_turn_and_goes_away(desk: Desk) -> None:
+    desk.model.play([Say("Never.", delay=30)])
+    bob = desk.slack.person("bob")
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: desk.slack.world.sessions.shown("C0GENERAL", ts)["stoppable"])
+        at = time.monotonic()
+        await bob.stop("#general", ts)
+        notice = await desk.answered("#general", ts, covers=ts)
+        assert time.monotonic() - at < SOON
+        await desk.until(lambda: session(desk, ts) == "active")
+
+    assert notice == "Stopped by bob. Nothing is running any more; reply here to go on."
+
+
+async def test_where_sessions_are_limited_for_now_a_status_is_shown_instead(desk: Desk) -> None:
+    gate = asyncio.Event()
+    desk.model.play([Say("At last.", gate=gate)])
+    desk.slack.fail(FaultRule(Effect.RATE_LIMIT, SESSION, seconds=60))
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: desk.slack.log.of("assistant.threads.setStatus"))
+        assert "working" in desk.slack.status("#general", ts)
+        gate.set()
+        await desk.answered("#general", ts, covers=ts)
+        await desk.until(lambda: not desk.slack.status("#general", ts))
+
+
+async def test_a_session_is_set_back_even_if_slack_asks_to_wait_with_that(desk: Desk) -> None:
+    gate = asyncio.Event()
+    desk.model.play([Say("At last.", gate=gate)])
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: session(desk, ts) == "processing")
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, SESSION, seconds=1, count=1))
+        gate.set()
+        await desk.answered("#general", ts, covers=ts)
+        await desk.until(lambda: session(desk, ts) == "active")

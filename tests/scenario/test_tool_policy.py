@@ -75,18 +75,6 @@ async def test_only_in_ops_is_said_with_an_exclamation_mark(desk: Desk) -> None:
     ]
 
 
-async def test_ask_denies_with_that_reason_until_a_person_can_be_asked(desk: Desk) -> None:
-    desk.config('[[policy]]\ntool = "write_file"\ndecision = "ask"')
-    desk.model.play([Say("I write.", calls=(WRITE,)), Say("It needs a yes.")])
-    async with desk.treadle():
-        await ask(desk, "#general")
-
-    (observation,) = observations(desk.model.requests[1])
-    assert "needs a person's approval" in observation
-    assert "It was not run" in observation
-    assert not (desk.workspace() / "n.txt").exists()
-
-
 async def test_only_enabled_tools_are_offered_and_run(desk: Desk) -> None:
     desk.config('[tools]\nenabled = ["read_file", "calculate"]')
     desk.model.play([Say("I write.", calls=(WRITE,)), Say("I cannot.")])

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.entries import (
+    Answer,
     Answered,
+    ApprovalAnswered,
+    ApprovalAsked,
     Decided,
     Entry,
     Failed,
@@ -22,6 +25,7 @@ from bot.agent.entries import (
     Refused,
     Resumed,
     Stopped,
+    Told,
     ToolCall,
     ToolStarted,
     Usage,
@@ -30,12 +34,15 @@ from bot.agent.entries import (
 )
 from bot.agent.guard import Limits
 from bot.agent.loop import (
+    AskHuman,
     AskModel,
+    Declined,
     Finished,
     Interrupted,
     Refuse,
     RunTool,
     Step,
+    Waiting,
     next_step,
     run_turn,
 )
@@ -106,12 +113,47 @@ def test_the_next_step_follows_from_the_journal(entries: list[Entry], step: Step
     assert next_step(entries, Policy()) == step
 
 
-@pytest.mark.parametrize("verdict", [Verdict.DENY, Verdict.ASK])
-def test_a_call_that_is_not_allowed_is_refused_in_its_place(verdict: Verdict) -> None:
-    policy = Policy({"calculate": verdict, "list_dir": Verdict.ALLOW})
+def test_a_call_that_is_not_allowed_is_refused_in_its_place() -> None:
+    policy = Policy({"calculate": Verdict.DENY, "list_dir": Verdict.ALLOW})
 
-    assert next_step([ASK, REPLY], policy) == Refuse(A, decided(A, verdict))
-    assert next_step([ASK, REPLY, decided(A, verdict), DONE_A], policy) == RUN_B
+    assert next_step([ASK, REPLY], policy) == Refuse(A, decided(A, Verdict.DENY))
+    assert next_step([ASK, REPLY, decided(A, Verdict.DENY), DONE_A], policy) == RUN_B
+
+
+WANTS_A_YES = Policy({"calculate": Verdict.ASK, "list_dir": Verdict.ALLOW})
+QUESTION = ApprovalAsked("a", "", 1.0, 2.0)
+YES, NO = (ApprovalAnswered("a", answer, "U9", "Ada") for answer in (Answer.ALLOWED, Answer.DENIED))
+ASKED: list[Entry] = [ASK, REPLY, decided(A, Verdict.ASK), QUESTION]
+
+
+def test_a_call_that_wants_a_yes_waits_for_it() -> None:
+    assert next_step([ASK, REPLY], WANTS_A_YES) == AskHuman(A, decided(A, Verdict.ASK))
+    assert next_step(ASKED, WANTS_A_YES) == Waiting()
+    assert next_step([*ASKED, Resumed("p"), Told("2.0")], WANTS_A_YES) == Waiting()
+    assert next_step([*ASKED, YES], WANTS_A_YES) == RunTool(A, decided(A, Verdict.ASK))
+    assert next_step([*ASKED, NO], WANTS_A_YES) == Declined(A, NO)
+    assert next_step([*ASKED, NO, DONE_A], WANTS_A_YES) == RUN_B
+
+
+def test_a_yes_is_worth_nothing_for_another_form_of_the_call() -> None:
+    """The arguments are read in another way since then: the person is asked anew."""
+    other = ApprovalAsked("a", "another digest", 1.0, 2.0)
+
+    step = next_step([ASK, REPLY, decided(A, Verdict.ASK), other, YES], WANTS_A_YES)
+
+    assert step == AskHuman(A, decided(A, Verdict.ASK))
+
+
+def test_a_yes_is_worth_nothing_for_a_later_call_with_the_same_id() -> None:
+    again = [*ASKED, YES, ToolStarted("a"), DONE_A, DONE_B, REPLY]
+
+    assert next_step(again, WANTS_A_YES) == AskHuman(A, decided(A, Verdict.ASK))
+
+
+def test_a_rule_that_changed_meanwhile_is_stronger_than_the_answer() -> None:
+    assert next_step([*ASKED, YES], Policy({"calculate": Verdict.DENY})) == Refuse(
+        A, decided(A, Verdict.DENY)
+    )
 
 
 def test_a_call_that_had_been_started_is_interrupted_even_if_it_is_forbidden_by_now() -> None:
@@ -264,16 +306,32 @@ async def test_an_observation_says_how_long_its_tool_took_and_that_it_failed() -
 
 async def test_a_refused_call_becomes_an_observation_and_the_turn_goes_on() -> None:
     journal, hands = MemoryJournal([ASK]), Hands()
-    policy = Policy({"calculate": Verdict.DENY, "list_dir": Verdict.ASK})
+    policy = Policy({"calculate": Verdict.DENY})
 
-    await work(journal, Planner([[A, B]]), hands, policy=policy)
+    await work(journal, Planner([[A]]), hands, policy=policy)
 
     assert hands.done == []
-    denied, asked = [entry for entry in journal.entries if isinstance(entry, Observation)]
+    (denied,) = [entry for entry in journal.entries if isinstance(entry, Observation)]
     assert denied.is_error
     assert "calculate is not allowed here (as the test says)" in denied.text
-    assert "list_dir needs a person's approval (as the test says)" in asked.text
     assert isinstance(journal.entries[-1], Answered)
+
+
+async def test_a_turn_that_asks_a_person_ends_there_and_goes_on_with_the_answer() -> None:
+    journal, hands = MemoryJournal([ASK]), Hands(clock=StillClock())
+    policy = Policy({"calculate": Verdict.ASK})
+
+    await work(journal, Planner([[A]]), hands, policy=policy)
+
+    assert hands.done == []
+    assert journal.entries[-1] == ApprovalAsked("a", "", 100.0, 100.0 + 259_200.0)
+    waiting = len(journal.entries)
+    await work(journal, Planner([[A]]), hands, policy=policy)
+    assert len(journal.entries) == waiting
+    journal.entries.append(YES)
+    await work(journal, Planner([[A]]), hands, policy=policy)
+    assert len(hands.done) == 1
+    assert next_step(journal.entries, policy) == Finished()
 
 
 async def test_a_message_that_arrives_is_taken_before_the_next_model_call_only() -> None:

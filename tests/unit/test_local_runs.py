@@ -6,6 +6,7 @@ import asyncio
 
 from bot.errors import Fenced
 from bot.runs.local import RETRY_SECONDS, LocalRuns
+from bot.runs.ports import Signals
 
 SOON = (0.0, 0.001)
 
@@ -14,9 +15,9 @@ async def test_work_that_breaks_is_tried_again_however_often_it_breaks() -> None
     """Each time it had already looked at what arrived, as a runner does."""
     seen: list[bool] = []
 
-    async def work(thread: str, arrived: asyncio.Event) -> None:
-        seen.append(arrived.is_set())
-        arrived.clear()
+    async def work(thread: str, signals: Signals) -> None:
+        seen.append(signals.arrived.is_set())
+        signals.arrived.clear()
         if len(seen) < 9:
             raise OSError("the disk is full")
 
@@ -30,7 +31,7 @@ async def test_work_that_breaks_is_tried_again_however_often_it_breaks() -> None
 async def test_another_thread_is_not_held_up_by_one_that_breaks() -> None:
     done = asyncio.Event()
 
-    async def work(thread: str, arrived: asyncio.Event) -> None:
+    async def work(thread: str, signals: Signals) -> None:
         if thread == "broken":
             raise OSError("no")
         done.set()
@@ -44,10 +45,10 @@ async def test_another_thread_is_not_held_up_by_one_that_breaks() -> None:
 async def test_a_thread_that_another_runner_has_is_left_to_it() -> None:
     tries = 0
 
-    async def work(thread: str, arrived: asyncio.Event) -> None:
+    async def work(thread: str, signals: Signals) -> None:
         nonlocal tries
         tries += 1
-        arrived.clear()
+        signals.arrived.clear()
         raise Fenced("Another runner has it.")
 
     runs = LocalRuns(work, SOON)

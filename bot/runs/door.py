@@ -1,0 +1,44 @@
+"""Who may speak, stop and answer: one look-up for whatever a person does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from bot.agent.entries import Refused
+from bot.errors import LookupFailed
+from bot.policy import Person, Place, Role
+from bot.runs.ports import People
+from bot.storage.inbox import Item
+
+Admit: TypeAlias = Callable[[Person, Place], str | None]
+"""The sentence that refuses a person, "" to refuse in silence, None to let them speak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Looks people up and lets them in, or says why not."""
+
+    people: People
+    admit: Admit
+
+    async def admitted(self, item: Item) -> Person | Refused:
+        """Whoever the item is from, or why they may not speak here."""
+        try:
+            person = await self._person(item)
+        except LookupFailed as error:
+            return Refused((item.ts,), str(error), item.author)
+        refusal = self.admit(person, Place(item.team, item.channel))
+        if refusal is None:
+            return person
+        # Two bots that tell each other no would never end.
+        return Refused((item.ts,), "" if person.bot else refusal, item.author)
+
+    async def _person(self, item: Item) -> Person:
+        if item.is_bot:
+            return Person(item.author, role="bot", bot=True)
+        person = await self.people.lookup(item.author, item.team)
+        if item.author_team in ("", item.team):
+            return person
+        return replace(person, role=Role.MEMBER.value, external=True)

@@ -1,0 +1,131 @@
+"""One thread's journal on the database, as the thread's only runner holds it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from bot.agent.approvals import pending
+from bot.agent.entries import Entry, covers, open_turn
+from bot.agent.work import interruptions
+from bot.errors import ItemChanged
+from bot.runs.intake import Intake
+from bot.runs.ports import Signals, View
+from bot.storage.inbox import Inbox, Item, StoredItem
+from bot.storage.journal import Journals, StoredThread
+
+log = logging.getLogger(__name__)
+
+
+class ThreadJournal:
+    """`bot.agent.ports.Journal`.
+
+    `signals` are set by whoever stores an item, so that looking for items costs nothing mostly.
+    """
+
+    def __init__(
+        self,
+        journals: Journals,
+        inbox: Inbox,
+        intake: Intake,
+        stored: StoredThread,
+        signals: Signals,
+        view: View,
+    ) -> None:
+        self.thread = stored.thread
+        self.signals = signals
+        self._journals, self._inbox, self._intake = journals, inbox, intake
+        self._entries = list(stored.entries)
+        self._root_addressed = stored.root_addressed
+        self._view = view
+        self.left: Sequence[int] = ()
+        """The items that wait until the turn's question is answered."""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._entries
+
+    @property
+    def turn(self) -> Sequence[Entry]:
+        """The entries of the turn that is going on."""
+        return open_turn(self._entries)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return bool(covers(self.turn))
+
+    async def append(self, *entries: Entry) -> None:
+        self._entries += await self._journals.append(self.thread, len(self._entries), entries)
+
+    async def take_inbox(self) -> bool:
+        if not self.signals.arrived.is_set():
+            return False
+        return await self._unchanged(self._take_answers if self.parked else self._take)
+
+    @property
+    def parked(self) -> bool:
+        """Whether the turn waits for a person's answer."""
+        return pending(self.turn) is not None
+
+    async def stopped(self) -> bool:
+        """Whether somebody has stopped the turn who may; costs nothing if nothing has come."""
+        if not self.signals.stop.is_set():
+            return False
+        self.signals.stop.clear()
+        items = await self._inbox.waiting(self.thread)
+        return self.is_open and await self._intake.stops(self._entries, items)
+
+    async def halt(self) -> None:
+        """Write down what is running as interrupted, then take what arrived: the stop."""
+        first = interruptions(self.turn)
+        await self._unchanged(lambda: self._take(first))
+
+    async def _unchanged(self, take: Callable[[], Awaitable[bool]]) -> bool:
+        """Take what arrived; again while an item is completed between its reading and its end."""
+        self.signals.arrived.clear()
+        while True:
+            try:
+                return await take()
+            except ItemChanged as error:
+                log.info("%s", error)
+
+    async def _waiting(self) -> Sequence[StoredItem]:
+        items = await self._inbox.waiting(self.thread)
+        self._root_addressed |= any(i.item.engages and i.item.is_root for i in items)
+        return items
+
+    async def _take_answers(self) -> bool:
+        items = await self._waiting()
+        found = await self._intake.while_waiting(self._entries, self._root_addressed, items)
+        new, taken = found
+        if new or taken:
+            written = await self._journals.append(self.thread, len(self._entries), new, taken)
+            self._entries += written
+        done = {stored.id for stored in taken}
+        self.left = [stored.id for stored in items if stored.id not in done]
+        if not self.parked:
+            self.signals.arrived.set()  # what is left is taken before the model is asked
+        return bool(new)
+
+    async def _take(self, first: Sequence[Entry] = ()) -> bool:
+        items = await self._waiting()
+        if not items:
+            return False
+        asked = self._intake.addressed(self._entries, self._root_addressed, items)
+        if asked:  # before people and threads are looked up, which may take long
+            self._view.begin(self._entries, asked[-1])
+        if not self._entries and await self._fetch_missed(items[0].item):
+            items = await self._waiting()
+        so_far = [*self._entries, *first]
+        new = [*first, *await self._intake.entries(so_far, self._root_addressed, items)]
+        self._entries += await self._journals.append(self.thread, len(self._entries), new, items)
+        return bool(new)
+
+    async def _fetch_missed(self, first: Item) -> bool:
+        """Replies that Slack sent before the message that made the thread the bot's."""
+        if not await self._inbox.overheard(first):
+            return False
+        missed = await self._intake.surroundings.missed(self.thread, first.ts)
+        stored = [await self._inbox.store(item) for item in missed]
+        return any(stored)
