@@ -104,6 +104,7 @@ async def test_two_commands_of_one_workspace_never_run_at_the_same_time(mode: Mo
 @pytest.mark.parametrize("mode", HELD_IN)
 async def test_nothing_survives_the_bot_that_is_killed(mode: Mode) -> None:
     """X70: daemons of a command, when the bot gets SIGKILL in the middle of it."""
+    there = set(os.listdir("/tmp"))
     async with open_stage(mode) as stage:
         token = stage.house.token
         command = (
@@ -117,8 +118,8 @@ async def test_nothing_survives_the_bot_that_is_killed(mode: Mode) -> None:
         await asyncio.to_thread(stage.bot.wait)
 
         assert within(1.0, lambda: not stage.house.processes())
-        left = [name for name in os.listdir("/tmp") if name.startswith("treadle-")]
-        assert not [name for name in left if len(name) == len("treadle-") + 24]
+        new = [name for name in set(os.listdir("/tmp")) - there if name.startswith("treadle-")]
+        assert not [name for name in new if len(name) == len("treadle-") + 24]
 
 
 PLANTED = {
