@@ -49,7 +49,7 @@ lock: ## write the lock files anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header --no-annotate --extra dev pyproject.toml -o requirements-dev.lock
+	  --no-header --no-annotate --extra dev --extra cluster pyproject.toml -o requirements-dev.lock
 	printf 'hatchling>=1.27\neditables>=0.5\n' | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate -c requirements-dev.lock - -o requirements-build.lock
 

@@ -48,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "needs(*programs): skipped where a program is missing; in CI that is a failure"
     )
+    config.addinivalue_line(
+        "markers", "wall_clock: promises a time; a busy host gets two more tries to keep it"
+    )
     for name in list(os.environ):
         if name not in KEPT and (
             name.startswith(FOREIGN_PREFIXES) or name.endswith(FOREIGN_SUFFIXES)
@@ -88,6 +91,12 @@ def _is_loopback(host: object) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("wall_clock"):
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

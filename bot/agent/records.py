@@ -83,21 +83,21 @@ def _defaults(kind: type) -> tuple[tuple[str, object], ...]:
 
 
 def _build(kind: type, body: dict[str, Any]) -> Any:
-    names, readers = _form(kind)
-    if not body.keys() <= names:
-        raise ValueError(f"unknown fields {sorted(body.keys() - names)}")
-    for name, read in readers:
-        if name in body:
-            body[name] = read(body[name])
+    form = _form(kind)
+    for name, value in body.items():
+        if name not in form:
+            raise ValueError(f"unknown field {name}")
+        plain, read = form[name]
+        if type(value) is not plain:
+            body[name] = read(value)
     return kind(**body)
 
 
 @functools.cache
-def _form(kind: type) -> tuple[frozenset[str], tuple[tuple[str, Callable[[Any], Any]], ...]]:
-    """The fields of an entry, and how each is made of its JSON."""
+def _form(kind: type) -> Mapping[str, tuple[object, Callable[[Any], Any]]]:
+    """Each field of an entry: the type whose JSON is the value itself, and what reads any other."""
     hints = get_type_hints(kind)
-    readers = ((name, _reader(hint)) for name, hint in hints.items())
-    return frozenset(hints), tuple(readers)
+    return {n: (h if h in (str, int, float, bool) else None, _reader(h)) for n, h in hints.items()}
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:

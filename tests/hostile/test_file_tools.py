@@ -161,6 +161,7 @@ REFUSED: list[tuple[str, type[ToolError]]] = [
 ]
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("path", "kind"), REFUSED, ids=lambda value: str(value)[:24].encode("unicode_escape").decode()
 )
@@ -173,7 +174,7 @@ def test_reading_is_refused_quickly_and_with_a_sentence(
     with pytest.raises(ToolError) as caught:
         place.workspace.read_text(path)
 
-    assert time.perf_counter() - began < 0.1
+    assert time.perf_counter() - began < 2
     assert type(caught.value) is kind
     assert SECRET not in str(caught.value)
     assert str(caught.value)[-1] in ".)"
@@ -261,13 +262,14 @@ def test_a_link_to_a_directory_is_not_listed(place: Place, path: str) -> None:
         place.workspace.list_directory(path)
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("path", ["d/f", "fifo", "socket"])
 def test_what_is_no_directory_is_not_listed_and_does_not_block(place: Place, path: str) -> None:
     began = time.perf_counter()
 
     with pytest.raises(ToolError):
         place.workspace.list_directory(path)
-    assert time.perf_counter() - began < 0.1
+    assert time.perf_counter() - began < 2
 
 
 async def test_a_search_over_all_traps_finds_only_what_is_inside(place: Place) -> None:

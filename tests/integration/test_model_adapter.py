@@ -342,6 +342,7 @@ async def test_a_trouble_that_stays_is_given_up_with_a_sentence(
     assert len(line.end.requests) == 3, "the first and two retries"
 
 
+@pytest.mark.wall_clock
 async def test_retry_after_is_honoured(line: Line) -> None:
     asked: list[float] = []
 

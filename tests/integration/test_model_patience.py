@@ -39,6 +39,7 @@ async def ask(script: Sequence[Reply], **settings: Any) -> tuple[ModelReply | st
         await endpoint.stop()
 
 
+@pytest.mark.wall_clock
 async def test_the_pause_that_was_asked_for_is_kept_and_is_no_running_time() -> None:
     began = time.monotonic()
     reply, calls = await ask([Refuse(429, BUSY, {"Retry-After": "1"}), Say("here", delay=0.1)])

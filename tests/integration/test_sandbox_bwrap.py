@@ -111,6 +111,7 @@ async def test_a_directory_that_the_operator_names_can_be_read_only(place: Path)
     assert (extra / "tool").read_text() == "content"
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     "left",
     [
@@ -130,6 +131,7 @@ async def test_when_the_time_is_over_nothing_is_left(shell: Shell, left: str) ->
     assert within(1.0, lambda: not running(mark))
 
 
+@pytest.mark.wall_clock
 async def test_what_stays_in_the_background_ends_with_the_command(shell: Shell) -> None:
     mark = f"{7000 + uuid.uuid4().int % 10**9}"
     done = await shell.run(f"sleep {mark} & setsid sleep {mark} & echo done")
@@ -179,6 +181,7 @@ async def test_nothing_is_left_when_the_bot_itself_is_killed(place: Path) -> Non
     assert within(1.0, lambda: not running(mark))
 
 
+@pytest.mark.wall_clock
 async def test_output_beyond_the_cap_ends_the_command_at_once(shell: Shell) -> None:
     done = await shell.run("yes; echo never")
 
@@ -201,6 +204,7 @@ async def test_one_process_gets_no_more_memory_than_allowed(shell: Shell) -> Non
     assert "got it" not in done.text
 
 
+@pytest.mark.wall_clock
 async def test_several_processes_together_get_no_more_memory_than_allowed(shell: Shell) -> None:
     hungry = "python3 -c 'x = bytearray(150 << 20); import time; time.sleep(20)'"
     done = await shell.run(f"{hungry} & {hungry} & {hungry} & wait")
@@ -209,6 +213,7 @@ async def test_several_processes_together_get_no_more_memory_than_allowed(shell:
     assert done.seconds < 10
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     "hungry",
     [

@@ -93,6 +93,7 @@ async def test_curl_and_the_like_find_the_proxy_in_the_environment(
     assert set(text.split()) == {"http://127.0.0.1:3128"}
 
 
+@pytest.mark.wall_clock
 async def test_the_command_is_as_without_a_network(connected: tuple[Shell, int]) -> None:
     """Its exit code is its own, and the forwarder neither holds it up nor is its child."""
     shell, _ = connected

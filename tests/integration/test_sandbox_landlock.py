@@ -97,6 +97,7 @@ async def test_a_tree_of_any_depth_and_mode_in_tmpdir_is_removed(shell: Shell) -
     assert Path("/etc/passwd").exists()
 
 
+@pytest.mark.wall_clock
 async def test_when_the_time_is_over_nothing_is_left(shell: Shell) -> None:
     number = mark()
     done = await shell.run(

@@ -332,6 +332,7 @@ async def test_the_end_of_a_run_ends_its_connections_and_removes_its_socket(
     await _closed(writer)
 
 
+@pytest.mark.wall_clock
 async def test_the_end_of_a_run_does_not_wait_for_a_client_that_never_reads(
     internet: Internet,
 ) -> None:

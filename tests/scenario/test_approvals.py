@@ -207,6 +207,7 @@ async def test_a_message_while_it_waits_gets_a_line_and_reaches_the_model_with_t
     assert written(desk)
 
 
+@pytest.mark.wall_clock
 async def test_a_stop_ends_the_waiting_and_the_card_counts_no_more(desk: Desk) -> None:
     async with desk.treadle():
         root, card = await question(desk)

@@ -25,6 +25,7 @@ def posts(desk: Desk, channel: str = "C0GENERAL") -> list[bool]:
     return [call.ok for call in desk.slack.log.of(POST) if call.args["channel"] == channel]
 
 
+@pytest.mark.wall_clock
 async def test_a_rate_limit_is_waited_out_and_holds_up_no_other_channel(desk: Desk) -> None:
     desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, channel="C0GENERAL", count=1, seconds=2))
     desk.model.play(lambda _: Say("Yes."))
@@ -56,6 +57,7 @@ async def test_slacks_own_limits_are_kept_by_a_busy_channel(tmp_path: Path) -> N
         assert posts(desk).count(True) == 5
 
 
+@pytest.mark.wall_clock
 async def test_one_channels_flood_does_not_delay_anothers_answer(desk: Desk) -> None:
     desk.model.play(lambda _: Say("Yes."))
     alice = desk.slack.person("alice")

@@ -100,6 +100,7 @@ async def test_an_answer_at_the_length_limit_is_shown_and_says_so(desk: Desk) ->
     assert "reached its length limit here" in answer
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("trouble", "least"),
     [

@@ -61,6 +61,7 @@ async def test_a_mention_is_answered_and_a_reply_goes_on(http_desk: Desk) -> Non
     assert all(record.ok for record in desk.slack.courier.records)
 
 
+@pytest.mark.wall_clock
 async def test_repeated_requests_are_one_turn_also_while_the_web_api_is_slow(
     http_desk: Desk,
 ) -> None:

@@ -28,6 +28,7 @@ def reactions(desk: Desk, ts: str, channel: str = "#general") -> list[str]:
     return [str(row["name"]) for row in message.get("reactions", ())]
 
 
+@pytest.mark.wall_clock
 async def test_a_slow_model_shows_a_status_within_a_second_which_goes_with_the_answer(
     desk: Desk,
 ) -> None:
@@ -46,6 +47,7 @@ async def test_a_slow_model_shows_a_status_within_a_second_which_goes_with_the_a
     assert reactions(desk, ts) == []
 
 
+@pytest.mark.wall_clock
 async def test_a_slow_look_up_of_the_person_does_not_delay_the_sign(desk: Desk) -> None:
     desk.model.play([Say("Hello.")])
     async with desk.treadle():
@@ -72,6 +74,7 @@ async def test_no_sign_is_shown_for_messages_that_are_not_for_the_bot(desk: Desk
     assert {call.method for call in desk.slack.log} == {"users.info"}
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("refusal", ["unknown_method", "missing_scope", "not_authorized"])
 async def test_where_there_is_no_status_a_reaction_shows_life_and_goes_at_the_end(
     tmp_path: Path, refusal: str
@@ -152,6 +155,7 @@ def session(desk: Desk, ts: str) -> str:
     return found.status if found else ""
 
 
+@pytest.mark.wall_clock
 async def test_where_slack_has_agent_sessions_the_thread_is_processing_until_the_answer(
     desk: Desk,
 ) -> None:
@@ -173,6 +177,7 @@ async def test_where_slack_has_agent_sessions_the_thread_is_processing_until_the
     assert not desk.slack.log.of("assistant.threads.setStatus")
 
 
+@pytest.mark.wall_clock
 async def test_slacks_stop_button_stops_the_turn_and_goes_away(desk: Desk) -> None:
     desk.model.play([Say("Never.", delay=30)])
     bob = desk.slack.person("bob")

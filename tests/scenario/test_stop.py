@@ -90,6 +90,7 @@ async def there(path: Path, timeout: float = 10.0) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("door", DOORS)
 async def test_every_door_stops_a_model_that_thinks(desk: Desk, door: Door) -> None:
     """After a first step, so that there is a reply to react to."""
@@ -128,6 +129,7 @@ async def test_a_message_that_is_more_than_the_word_stops_nothing(desk: Desk, te
         assert await desk.answered("#general", root, covers=root) == "Done."
 
 
+@pytest.mark.wall_clock
 async def test_the_call_of_the_model_is_broken_off_and_not_only_forgotten(desk: Desk) -> None:
     desk.model.play([Say("Never.", delay=30)])
     alice = desk.slack.person("alice")
@@ -139,6 +141,7 @@ async def test_the_call_of_the_model_is_broken_off_and_not_only_forgotten(desk: 
         await desk.model.broken_off(SOON)
 
 
+@pytest.mark.wall_clock
 async def test_a_tool_is_broken_off_and_the_notice_says_what_was_and_what_was_not_done(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +267,7 @@ async def test_where_nothing_runs_the_word_says_so_and_a_reaction_is_just_one(de
     assert len(desk.bot_replies("#general", root)) == 2
 
 
+@pytest.mark.wall_clock
 async def test_deleting_the_question_breaks_a_tool_off_at_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +320,7 @@ async def test_steps_that_could_not_be_posted_in_time_do_not_follow_the_notice(d
     assert "Nothing is running here" in desk.bot_replies("#general", root)[len(shown)]
 
 
+@pytest.mark.wall_clock
 async def test_a_command_and_all_that_it_started_are_killed() -> None:
     """A file that the command goes on writing to grows no more."""
     loop = "(while true; do date >> ticks.txt; sleep 0.05; done) & wait"

@@ -72,6 +72,7 @@ async def test_a_long_observation_is_shown_by_its_beginning_and_size(desk: Desk)
     assert "line 9 of" not in step
 
 
+@pytest.mark.wall_clock
 async def test_a_slow_tools_call_is_posted_first_and_its_observation_follows(desk: Desk) -> None:
     with_waiting_tool(desk)
     desk.model.play([Say("I wait.", calls=(("wait_for", arguments(name="go")),)), Say("Done.")])

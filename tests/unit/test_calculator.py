@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.doubles.yardstick import slowness
 from tools.base import BadArguments, ToolContext
 from tools.calculator import calculate
 from tools.workspace import Workspace
@@ -24,10 +25,10 @@ def context(tmp_path: Path) -> Iterator[ToolContext]:
 
 
 async def refused(context: ToolContext, expression: str) -> str:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(BadArguments) as caught:
         await calculate.run(context, {"expression": expression})
-    assert time.perf_counter() - began < 0.1
+    assert time.process_time() - began < 0.1 * slowness()
     return str(caught.value)
 
 
@@ -151,11 +152,11 @@ async def test_the_deepest_expression_that_is_accepted_also_evaluates(context: T
 async def test_the_largest_calculation_that_is_accepted_is_quick(context: ToolContext) -> None:
     """The worst that the limits leave open: as many of the longest products as fit in the text."""
     expression = "max([" + ",".join(["7**4900*3**13%9"] * 240) + "])"
-    began = time.perf_counter()
+    began = time.process_time()
 
     await calculate.run(context, {"expression": expression})
 
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1.0 * slowness()
 
 
 def calculate_now(expression: str) -> str:

@@ -39,6 +39,7 @@ from bot.model import ChatModel, Endpoint
 from bot.policy import Verdict
 from tests.doubles.turn import ListJournal, ScriptedModel
 from tests.doubles.wiki import serving
+from tests.doubles.yardstick import slowness
 
 FACTS = Facts("a test")
 
@@ -465,7 +466,7 @@ async def test_a_thread_of_ten_thousand_entries_starts_its_next_call_in_50_ms(wi
         Native().messages("system", scripted.sent[-1])
         measured.append(time.thread_time() - began)
 
-    assert best_of(5, measured) <= 0.05
+    assert best_of(5, measured) <= 0.05 * slowness()
 
 
 async def test_what_the_client_library_adds_is_within_the_50_ms_too() -> None:
@@ -491,7 +492,7 @@ async def test_what_the_client_library_adds_is_within_the_50_ms_too() -> None:
             measured.append(arrived[-1] - began)
         await client.close()
 
-    assert best_of(8, measured) <= 0.05
+    assert best_of(8, measured) <= 0.05 * slowness()
 
 
 async def test_the_folding_of_ten_thousand_entries_itself_takes_little_of_our_own_time() -> None:
@@ -502,4 +503,4 @@ async def test_the_folding_of_ten_thousand_entries_itself_takes_little_of_our_ow
         await asked(journal, model(), 8_000)
         measured.append(time.thread_time() - began)
 
-    assert best_of(3, measured) <= 0.1
+    assert best_of(3, measured) <= 0.1 * slowness()

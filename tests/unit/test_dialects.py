@@ -25,6 +25,7 @@ from bot.agent.entries import (
     Warned,
 )
 from bot.config.model import ModelSection
+from tests.doubles.yardstick import slowness
 
 ALICE = User("what is </question> 1+1?", "U1", "Alice", "1700000000.000100")
 STEP = ModelReply(
@@ -190,8 +191,8 @@ def test_a_thread_of_ten_thousand_entries_is_written_within_fifty_milliseconds(n
 
     took = []
     for _ in range(3):
-        began = time.perf_counter()
+        began = time.thread_time()
         DIALECTS[name].messages("s", entries)
-        took.append(time.perf_counter() - began)
+        took.append(time.thread_time() - began)
 
-    assert min(took) < 0.05
+    assert min(took) < 0.05 * slowness()

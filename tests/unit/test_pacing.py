@@ -52,6 +52,7 @@ async def test_the_urgent_goes_first_also_when_it_became_so_while_waiting() -> N
     assert granted(first, second, third, last) == [False, False, True, False]
 
 
+@pytest.mark.wall_clock
 async def test_a_waiting_ticket_is_granted_by_itself_in_time() -> None:
     loop = asyncio.get_running_loop()
     pacer = Pacer(loop.time, rate=20.0, burst=1.0)

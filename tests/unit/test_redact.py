@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bot.redact import MARK, RedactingFormatter, Redactor
+from tests.doubles.yardstick import slowness
 
 TOKEN = "xoxb-123456789012-AbCdEfGhIjKlMnOpQrStUvWx"
 ODD = 'p&s"w/o\\r+d <ä> % 🔑='
@@ -187,8 +188,8 @@ def test_a_text_without_a_hit_costs_little() -> None:
     redactor.text(text)
 
     def once() -> float:
-        started = time.perf_counter()
+        started = time.thread_time()
         redactor.text(text)
-        return time.perf_counter() - started
+        return time.thread_time() - started
 
-    assert min(once() for _ in range(10)) / (len(text) / 1000) < 20e-6
+    assert min(once() for _ in range(10)) / (len(text) / 1000) < 20e-6 * slowness()

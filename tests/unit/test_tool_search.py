@@ -145,6 +145,7 @@ async def test_a_place_that_is_not_there_is_refused(toolset: Toolset, path: str)
     assert "workspace" in await refusal(toolset, "x", path)
 
 
+@pytest.mark.wall_clock
 async def test_the_costliest_patterns_end_in_time(toolset: Toolset, tmp_path: Path) -> None:
     """RE2 is linear, but its factor for such a pattern is microseconds a byte: time bounds it."""
     for number in range(4):
