@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+import pytest
+
 from bot.local_slack.faults import Effect, FaultRule
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Request, Say
