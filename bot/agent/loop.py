@@ -174,17 +174,19 @@ async def run_turn(
                         break
                     case guard.Warn(text):
                         await journal.append(Warned(text))
-                facts = await _settled(facts, journal)
+                facts, first = _settled(facts, journal.entries)
                 reply = await ask(journal, model, facts, tools.specs(), limits.context_tokens)
                 ending = () if reply.answer is None else (Answered(covers(turn)),)
-                await journal.append(reply, *ending)
+                await journal.append(*first, reply, *ending)
         notify()
 
 
-async def _settled(facts: Facts, journal: Journal) -> Facts:
-    """The facts with the file names that the thread began with (prompt caches)."""
-    seen = next((entry for entry in journal.entries if isinstance(entry, FilesSeen)), None)
+def _settled(facts: Facts, entries: Sequence[Entry]) -> tuple[Facts, Sequence[Entry]]:
+    """The facts with the file names that the thread began with (prompt caches).
+
+    Beside them what says so from the first reply on: until there is one, nothing is cached.
+    """
+    seen = next((entry for entry in entries if isinstance(entry, FilesSeen)), None)
     if seen is None:
-        seen = FilesSeen(facts.files)
-        await journal.append(seen)
-    return replace(facts, files=seen.names)
+        return facts, (FilesSeen(facts.files),)
+    return replace(facts, files=seen.names), ()

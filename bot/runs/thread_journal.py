@@ -109,6 +109,7 @@ class ThreadJournal:
         return bool(new)
 
     async def _take(self, first: Sequence[Entry] = ()) -> bool:
+        self.signals.stop.clear()  # all that has come is taken now, a stop as well
         items = await self._waiting()
         if not items:
             return False

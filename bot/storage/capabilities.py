@@ -13,6 +13,8 @@ from bot.storage.writer import Writer
 
 KEPT_SECONDS = 7 * 24 * 3600
 """After that an endpoint is tried again as if nothing were known: it may have been updated."""
+FRESH_SECONDS = 60.0
+"""So long is the database not asked again: another process may have learned or forgotten since."""
 
 
 class Capabilities:
@@ -20,10 +22,15 @@ class Capabilities:
 
     def __init__(self, writer: Writer, now: Callable[[], float] = time.time) -> None:
         self._writer, self._now = writer, now
+        self._recent: dict[tuple[str, str], tuple[float, Mapping[str, str]]] = {}
 
     async def read(self, address: str, model: str) -> Mapping[str, str]:
         """What is known of a model at an address and has not grown old."""
-        oldest = self._now() - KEPT_SECONDS
+        now = self._now()
+        read_at, facts = self._recent.get((address, model), (-FRESH_SECONDS, {}))
+        if 0 <= now - read_at < FRESH_SECONDS:
+            return facts
+        oldest = now - KEPT_SECONDS
         table = capabilities.c
         query = select(table.fact, table.value).where(
             table.address == address, table.model == model, table.learned_at > oldest
@@ -32,7 +39,9 @@ class Capabilities:
         def work(connection: Connection) -> dict[str, str]:
             return {str(fact): str(value) for fact, value in connection.execute(query)}
 
-        return await self._writer.run(work)
+        facts = await self._writer.run(work)
+        self._recent[address, model] = (now, facts)
+        return facts
 
     async def learn(self, address: str, model: str, fact: str, value: str) -> None:
         """Remember a fact from now on; what has grown old is removed."""
@@ -48,6 +57,7 @@ class Capabilities:
             connection.execute(store)
 
         await self._writer.run(work)
+        self._recent.pop((address, model), None)
 
     async def forget(self, address: str, model: str) -> int:
         """Forget everything about a model at an address; returns how many facts there were."""
@@ -57,4 +67,6 @@ class Capabilities:
         def work(connection: Connection) -> int:
             return connection.execute(gone).rowcount
 
-        return await self._writer.run(work)
+        count = await self._writer.run(work)
+        self._recent.pop((address, model), None)
+        return count

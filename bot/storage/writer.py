@@ -100,9 +100,11 @@ async def settled(future: asyncio.Future[T]) -> T:
     cancelled = False
     while not future.done():
         try:
-            await asyncio.wait([future])
+            await asyncio.shield(future)
         except asyncio.CancelledError:
             cancelled = True
+        except Exception:
+            break  # the future's own: it is raised below
     task = asyncio.current_task()
     if cancelled and task is not None:
         task.uncancel()

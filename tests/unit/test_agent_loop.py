@@ -288,7 +288,7 @@ async def test_a_turn_thinks_acts_and_answers_and_writes_each_step_down() -> Non
         Answered(("1.0",)),
     ]
     assert seen == [3, 5, 6, 8, 9, 11], "each step is told as soon as it is written"
-    assert [len(entries) for entries in model.asked] == [2, 9]
+    assert [len(entries) for entries in model.asked] == [1, 9]
 
 
 async def test_an_observation_says_how_long_its_tool_took_and_that_it_failed() -> None:
@@ -366,7 +366,7 @@ async def test_an_error_of_the_model_leaves_the_turn_open() -> None:
 
     with pytest.raises(ModelRefused):
         await work(journal, Refusing([]), Hands())
-    assert journal.entries == [ASK, SEEN]
+    assert journal.entries == [ASK]
 
 
 async def test_a_runner_that_is_fenced_off_does_nothing_more() -> None:
