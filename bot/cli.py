@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot import words
+from bot.agent.budgets import By
 from bot.errors import TreadleError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ Host = Annotated[str, typer.Option(help="Address to listen on for Slack's HTTP r
 Port = Annotated[
     int, typer.Option(min=1, max=65535, help="Port to listen on for Slack's HTTP requests.")
 ]
+
+
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")]
 
 
@@ -111,6 +114,27 @@ def doctor(
     for finding in findings:
         _say(str(finding))
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+@app.command()
+def usage(
+    days: Annotated[int, typer.Option(min=1, max=366, help="Today and the days before.")] = 7,
+    by: Annotated[By, typer.Option(help="What a row is about.")] = By.DAY,
+    as_csv: Annotated[bool, typer.Option("--csv", help="As comma-separated values.")] = False,
+) -> None:
+    """What the model used: turns, calls, tokens and cost."""
+    from bot.main import Need, read_settings, report_usage
+
+    settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.CHAT), verbose=False)
+    try:
+        report = report_usage(settings, days, by)
+    except TreadleError as error:
+        _warn(str(error))
+        raise typer.Exit(1) from None
+    if as_csv:
+        report.write_csv(sys.stdout)
+    else:
+        _say(report.table())
 
 
 def main() -> None:

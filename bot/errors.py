@@ -11,6 +11,7 @@
     │   ├── ModelUnavailable     worth trying again (rate limit, 5xx, no connection, time-out)
     │   ├── ModelRefused         not worth trying again (key, model name, bad request)
     │   └── ContextTooLong       the conversation does not fit the model's window
+    ├── BudgetReached            the thread: no more may be used
     ├── DeliveryError            the runner: Slack did not take a message
     │   ├── DeliveryRefused      Slack said no: the same call will fail again
     │   └── DeliveryUnknown      no answer came: the message may or may not stand there
@@ -70,6 +71,10 @@ class ModelRefused(ModelError):
 
 class ContextTooLong(ModelError):
     """The conversation is longer than the model's window."""
+
+
+class BudgetReached(TreadleError):
+    """A budget has no room for the next call of the model."""
 
 
 class DeliveryError(TreadleError):

@@ -11,10 +11,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import words
+from bot.accounts import footer
+from bot.agent.budgets import By
 from bot.config import Need as Need
 from bot.config import Settings as Settings
 from bot.inert import inert
@@ -30,6 +34,7 @@ from bot.terminal import in_terminal
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
+    from bot.usage_report import Report
 
 log = logging.getLogger(__name__)
 
@@ -133,6 +138,13 @@ async def examine_host(
     return await examine_host(environ, cwd, wait, forget=forget)
 
 
+def report_usage(settings: Settings, days: int, by: By) -> Report:
+    """What the model used in the last days."""
+    from bot.usage_report import usage_report
+
+    return usage_report(settings, days, by, datetime.now(UTC))
+
+
 def demo_settings(environ: Mapping[str, str], cwd: Path) -> Settings:
     """The demo's own settings; no Slack variable is read."""
     from bot.demo import demo_settings
@@ -154,6 +166,7 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         bots=frozenset(settings.access.bots),
         verbosity=lambda channel: Verbosity(settings.for_channel(channel).verbosity),
         describe=core.describe,
+        footer=partial(footer, settings, core.budget.rates),
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,

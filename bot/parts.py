@@ -21,6 +21,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot import words
+from bot.accounts import make_budget, rates
 from bot.admission import admit, approvers
 from bot.agent.context import observation_limit
 from bot.agent.dialects.tool_docs import FILES
@@ -34,6 +35,7 @@ from bot.redact import Redactor
 from bot.rehearsal import RehearsalModel
 from bot.runs.answers import Answers
 from bot.runs.brains import Brains, Hands
+from bot.runs.budget import Budget
 from bot.runs.door import Door
 from bot.runs.intake import Intake
 from bot.runs.local import LocalRuns
@@ -46,6 +48,7 @@ from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals
+from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
 from tools.catalog import builtin_tools
@@ -76,6 +79,7 @@ class Core:
     journals: Journals
     inbox: Inbox
     deliveries: Deliveries
+    budget: Budget
     capabilities: Capabilities
     model: ChatModel | RehearsalModel
     tools: tuple[Tool, ...]
@@ -114,6 +118,7 @@ class Core:
             outlet,
             make_limits(settings),
             SystemClock(),
+            self.budget,
         )
         return LocalRuns(runner.work)
 
@@ -151,14 +156,16 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
         capabilities = Capabilities(writer)
         if isinstance(model, ChatModel):
             model.remember_in(capabilities)
+        known = rates(settings, real=isinstance(model, ChatModel))
         try:
             shell = await open_shell(settings)
             yield Core(
                 settings,
                 redactor,
-                Journals(writer, redact=redactor.text),
+                Journals(writer, redact=redactor.text, ledger=Ledger(writer, known)),
                 Inbox(writer, redactor.text),
                 Deliveries(writer),
+                make_budget(settings, writer, known),
                 capabilities,
                 model,
                 tools,

@@ -217,6 +217,13 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """A line for people, shown under the turn's ending."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """The turn ended with an answer; `covers` lists the `ts` of the messages it answers."""
 
@@ -256,7 +263,7 @@ Ending: TypeAlias = Answered | Stopped | Failed
 Entry: TypeAlias = (
     User | Overheard | Edited | Requoted | ModelReply | Decided | ToolStarted | Observation
     | Resumed | Answered | Stopped | Failed | Refused | FilesSeen | Summary | Warned
-    | ApprovalAsked | ApprovalAnswered | Told
+    | ApprovalAsked | ApprovalAnswered | Told | Noted
 )  # fmt: skip
 
 

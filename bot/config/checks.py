@@ -37,12 +37,6 @@ class Absent:
 # A later release deletes the lines of what it brings.
 NOT_IN_THIS_RELEASE = (
     Absent(
-        "budget",
-        lambda s: s.budget.caps,
-        "sets a cap that this release cannot enforce; take it out and use [limits] instead",
-        "limits.max_tokens = 100000",
-    ),
-    Absent(
         "TREADLE_DATABASE_URL",
         lambda s: s.database_path is None,
         "names a PostgreSQL server, and this release keeps its state in SQLite only",
@@ -69,9 +63,9 @@ def cross_problems(settings: Settings, broken: Set[str], cwd: Path) -> Iterator[
 
 def _price_problems(settings: Settings, name: str) -> Iterator[Problem]:
     model = settings.model_name
-    if settings.budget.caps and model not in settings.model.prices:
+    if settings.budget.in_money and model not in settings.model.prices:
         yield Problem(
-            f"{name}: budget.{settings.budget.caps[0]}",
+            f"{name}: budget.{settings.budget.in_money[0]}",
             f"is money, and the price of {model} is not known",
             f'model.prices."{model}" = {{ input = 0.25, output = 2.0 }} (for a million tokens)',
         )

@@ -14,57 +14,30 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     WrapSerializer,
 )
 
 from bot.config import values
 from bot.config.environment import Environment
+from bot.config.money import BudgetSection, Prices
+from bot.config.section import Count, Section, thawed
 from bot.patterns import Pattern
 from bot.policy import Access, Rule, Verdict
 
-
-def _thawed(table: Mapping[str, object], write: SerializerFunctionWrapHandler) -> object:
-    """A frozen table as pydantic can write it."""
-    return write(dict(table))
-
-
-Count: TypeAlias = Annotated[int, Field(ge=1)]
-Amount: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(values.listed)]
 ChannelIds: TypeAlias = Annotated[Names, AfterValidator(values.channel_ids)]
 UserIds: TypeAlias = Annotated[Names, AfterValidator(values.user_ids)]
 ToolNames: TypeAlias = Annotated[Names, AfterValidator(values.tool_names)]
 MatchTable: TypeAlias = Annotated[
-    Mapping[str, str], AfterValidator(values.match_table), WrapSerializer(_thawed)
+    Mapping[str, str], AfterValidator(values.match_table), WrapSerializer(thawed)
 ]
 Selector: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(values.one_or_more)]
 Verbosity: TypeAlias = Annotated[
     Literal["steps", "quiet", "full"], BeforeValidator(values.not_a_card)
 ]
 Replies: TypeAlias = Literal["always", "mention"]
-
-
-class Section(BaseModel):
-    """A table of treadle.toml: frozen, of exact types, and without unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
-
-
-class Price(Section):
-    """What a million tokens cost, in the currency of [budget]."""
-
-    input: Annotated[float, Field(ge=0, allow_inf_nan=False, examples=[0.25])]
-    output: Annotated[float, Field(ge=0, allow_inf_nan=False, examples=[2.0])]
-
-
-Prices: TypeAlias = Annotated[
-    Mapping[str, Price], AfterValidator(MappingProxyType), WrapSerializer(_thawed)
-]
 
 
 class ModelSection(Section):
@@ -176,21 +149,6 @@ class ApprovalsSection(Section):
 
     approvers: Annotated[Names, AfterValidator(values.approvers)] = ("admins",)
     expires_s: Count = 259_200
-
-
-class BudgetSection(Section):
-    """[budget]: caps in money, in the currency of the prices; None means no cap."""
-
-    per_turn: Amount | None = Field(default=None, examples=[0.5])
-    per_user_day: Amount | None = Field(default=None, examples=[5.0])
-    per_channel_day: Amount | None = Field(default=None, examples=[20.0])
-    day: Annotated[str, AfterValidator(values.time_zone)] = "UTC"
-
-    @property
-    def caps(self) -> tuple[str, ...]:
-        """The names of the caps that are set."""
-        names = ("per_turn", "per_user_day", "per_channel_day")
-        return tuple(name for name in names if getattr(self, name) is not None)
 
 
 class PolicySection(Section):

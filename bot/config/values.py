@@ -222,6 +222,13 @@ def time_zone(value: str) -> str:
     return value
 
 
+def currency(value: str) -> str:
+    """A code like those of ISO 4217."""
+    if not re.fullmatch("[A-Z]{3}", value):
+        raise ValueError(f"must be three capital letters, not {value!r}")
+    return value
+
+
 def _known(info: ValidationInfo) -> KnownTools:
     return info.context if isinstance(info.context, KnownTools) else KnownTools()
 

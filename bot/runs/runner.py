@@ -16,6 +16,7 @@ from bot.agent.ports import Clock
 from bot.agent.work import interruptions, resumed_in_vain
 from bot.errors import Fenced, JournalUnreadable, TreadleError
 from bot.runs.brains import Brains, heard
+from bot.runs.budget import Budget
 from bot.runs.intake import Intake
 from bot.runs.ports import Outlet, Signals, View, Watchable
 from bot.runs.quarantine import Quarantine
@@ -41,6 +42,7 @@ class Runner:
     outlet: Outlet
     limits: guard.Limits
     clock: Clock
+    budget: Budget
     quarantine: Quarantine = field(default_factory=Quarantine)
 
     async def work(self, thread: str, signals: Signals) -> None:
@@ -137,7 +139,7 @@ class Runner:
             with self.brains.open(journal.thread, lambda: heard(journal.entries)) as brain:
                 await run_turn(
                     journal,
-                    self.model.watched(view.live),
+                    self.budget.metered(self.model.watched(view.live), journal.thread, journal),
                     brain.tools,
                     brain.decide,
                     brain.facts,

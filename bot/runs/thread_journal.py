@@ -56,7 +56,9 @@ class ThreadJournal:
         return bool(covers(self.turn))
 
     async def append(self, *entries: Entry) -> None:
-        self._entries += await self._journals.append(self.thread, len(self._entries), entries)
+        self._entries += await self._journals.append(
+            self.thread, len(self._entries), entries, before=self._entries
+        )
 
     async def take_inbox(self) -> bool:
         if not self.signals.arrived.is_set():

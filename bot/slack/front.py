@@ -11,6 +11,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
+from bot.agent.entries import Entry
 from bot.errors import ConfigError
 from bot.slack.app import build_app
 from bot.slack.home import Home
@@ -48,6 +49,7 @@ class Wiring:
     bots: frozenset[str]
     verbosity: Callable[[str], Verbosity]
     describe: Describe
+    footer: Callable[[str, Sequence[Entry]], str]
     redact: Callable[[str], str]
     deliveries: Deliveries
     model: str
@@ -78,6 +80,7 @@ class SlackFront:
             Signs(client, wiring.patience.silent),
             wiring.verbosity,
             wiring.describe,
+            wiring.footer,
             identity.url,
         )
         self._home = Home(client, wiring.model, wiring.tools)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from bot import words
 from bot.agent.entries import (
@@ -11,22 +13,48 @@ from bot.agent.entries import (
     Entry,
     Failed,
     ModelReply,
+    Noted,
     Refused,
     Stopped,
+    open_turn,
 )
 from bot.agent.work import stop_notice
 from bot.inert import inert
-from bot.slack.blocks import clip, escape, plain, section, visible_text
+from bot.slack.blocks import clip, context, escape, plain, section, visible_text
 from bot.slack.card import question_card
 from bot.slack.markdown import RenderedMessage, notification, to_messages
 
 TEXT_LIMIT = 3000
+MOST_BLOCKS = 50
+"""Blocks of a message (docs: reference/block-kit/blocks)."""
 PLAIN_LIMIT = 3000
 """Characters of a message that has no blocks; Slack recommends at most 4,000."""
 
 
-def final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage, ...]:
-    """The messages of an answer or a notice: one, or as many as its length needs."""
+Footer: TypeAlias = Callable[[Sequence[Entry]], str]
+"""The line under the answer of a turn; "" for none."""
+
+
+def final_messages(
+    entries: Sequence[Entry], seq: int, footer: Footer = lambda _: ""
+) -> tuple[RenderedMessage, ...]:
+    """The messages of an answer or a notice: one, or as many as its length needs.
+
+    Under the last one stands what people were to be told besides.
+    """
+    *first, last = _final_messages(entries, seq)
+    if not isinstance(entries[seq], Answered | Failed | Stopped):
+        return (*first, last)
+    turn = open_turn(entries[:seq])
+    lines = [entry.text for entry in turn if isinstance(entry, Noted)]
+    lines += [footer(turn)] if isinstance(entries[seq], Answered) else []
+    text = "\n".join(filter(None, lines))
+    if not text or len(last.blocks) >= MOST_BLOCKS:
+        return (*first, last)
+    return (*first, replace(last, blocks=(*last.blocks, context(text))))
+
+
+def _final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage, ...]:
     entry = entries[seq]
     match entry:
         case Answered():

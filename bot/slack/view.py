@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bot.agent import shown
 from bot.agent.entries import (
@@ -47,6 +48,8 @@ class SlackOutlet:
     signs: Signs
     verbosity: Callable[[str], Verbosity]
     describe: Describe
+    footer: Callable[[str, Sequence[Entry]], str] = lambda *_: ""
+    """The line under the answer of a turn in a channel."""
     url: str = ""
     """The workspace's address, ending in a slash, for links to messages."""
     unsettled: set[str] = field(default_factory=set)
@@ -73,6 +76,7 @@ class SlackView:
         self._pacer = outlet.outbound.pacer
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
+        self._footer = partial(outlet.footer, posts.channel)
         self._url = outlet.url
         self._entries: Sequence[Entry] = ()
         self._start = -1
@@ -193,7 +197,9 @@ class SlackView:
         if seq not in self._finals:
             waits = isinstance(self._entries[seq], Told)
             self._finals[seq] = (
-                (waiting_line(self._link(seq)),) if waits else final_messages(self._entries, seq)
+                (waiting_line(self._link(seq)),)
+                if waits
+                else final_messages(self._entries, seq, self._footer)
             )
         posts: list[Post] = []
         for part, message in enumerate(self._finals[seq]):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from bot import words
+from bot.agent.charges import charges
 from bot.agent.entries import (
     Answered,
     ApprovalAnswered,
@@ -25,6 +26,7 @@ from bot.agent.records import dump, load, load_all
 from bot.errors import Fenced, ItemChanged
 from bot.storage.inbox import StoredItem
 from bot.storage.tables import approvals, inbox, journal, threads
+from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 
 _INSERT = insert(journal).on_conflict_do_nothing()
@@ -61,8 +63,9 @@ class Journals:
         writer: Writer,
         owner: str | None = None,
         redact: Callable[[str], str] = str,
+        ledger: Ledger | None = None,
     ) -> None:
-        self._writer = writer
+        self._writer, self._ledger = writer, ledger or Ledger(writer)
         self._redact = redact
         self.owner = owner or f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._appends = itertools.count()
@@ -97,12 +100,14 @@ class Journals:
         expected_seq: int,
         entries: Sequence[Entry],
         taken: Sequence[StoredItem] = (),
+        before: Sequence[Entry] = (),
     ) -> tuple[Entry, ...]:
         """Write `entries` from position `expected_seq` on and mark inbox items taken: all or none.
 
-        Durable on return. Returns the entries as they were written: without any secret. Raises
-        Fenced if that position is somebody else's, and ItemChanged if an item was completed after
-        it was read.
+        `before` are the entries in front of that position: the ledger, which is written in the
+        same transaction, needs them to say whose the new ones are. Durable on return. Returns the
+        entries as they were written: without any secret. Raises Fenced if that position is somebody
+        else's, and ItemChanged if an item was completed after it was read.
         """
         token = f"{self.owner}-{next(self._appends)}"
         now = time.time()
@@ -113,10 +118,15 @@ class Journals:
         ]
         marks = [{"item": i.id, "as_read": i.version, "seq": expected_seq} for i in taken]
 
+        charged = charges(before, [entry for entry, _ in written])
+
         def work(connection: Connection) -> None:
+            new = True
             for seq, row in enumerate(rows, expected_seq):
                 if not connection.execute(_INSERT, row).rowcount:
-                    _check_own(connection, thread, seq, token)
+                    new = _check_own(connection, thread, seq, token)
+            if new:
+                self._ledger.record(connection, thread, charged)
             for seq, (entry, _) in enumerate(written, expected_seq):
                 _keep_questions(connection, thread, seq, entry)
             for mark in marks:
@@ -184,10 +194,11 @@ def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry)
             pass
 
 
-def _check_own(connection: Connection, thread: str, seq: int, token: str) -> None:
-    """A collision with our own row is a repeated work; anybody else's is the fence."""
+def _check_own(connection: Connection, thread: str, seq: int, token: str) -> bool:
+    """A collision with our own row is a repeated work (False); anybody else's is the fence."""
     found = connection.scalar(
         select(journal.c.token).where(journal.c.thread == thread, journal.c.seq == seq)
     )
     if found != token:
         raise Fenced(words.fenced(thread))
+    return False

@@ -109,3 +109,59 @@ overheard = Table(
     PrimaryKeyConstraint("channel", "thread_ts", "ts"),
     comment="replies in threads that are not the bot's (yet): no text, kept for two minutes",
 )
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("thread", String, nullable=False),
+    Column("seq", Integer, nullable=False, comment="the journal position of the model's reply"),
+    Column("at", Float, nullable=False),
+    Column("author", String, nullable=False, comment="who began the turn"),
+    Column("channel", String, nullable=False, comment="team:channel"),
+    Column("model", String, nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    Column("cached_tokens", Integer, nullable=False),
+    Column("cost", Float, comment="null: the model has no price"),
+    Column("turns", Integer, nullable=False, comment="1 for the first call of a turn, else 0"),
+    PrimaryKeyConstraint("thread", "seq"),
+    Index("usage_at", "at"),
+    comment="one call of the model; written with the entry that holds it",
+)
+
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("thread", String, primary_key=True, comment="a thread makes one call at a time"),
+    Column("at", Float, nullable=False),
+    Column("author", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("cost", Float, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("turns", Integer, nullable=False),
+    comment="what calls that are being made may use of a budget",
+)
+
+raises = Table(
+    "raises",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", Float, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("subject", String, nullable=False, comment="user, team:channel or empty"),
+    Column("unit", String, nullable=False),
+    Column("amount", Float, nullable=False),
+    Column("by", String, nullable=False),
+    comment="what admins have added to a budget, for the day",
+)
+
+budget_told = Table(
+    "budget_told",
+    metadata,
+    Column("day", Float, nullable=False, comment="when it began"),
+    Column("scope", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("unit", String, nullable=False),
+    PrimaryKeyConstraint("day", "scope", "subject", "unit"),
+    comment="near which budgets people were told today",
+)

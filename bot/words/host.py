@@ -22,6 +22,17 @@ def database_unusable(path: object, why: str) -> str:
     return f"The database {path} cannot be used ({why}). Restore it from a backup or move it away."
 
 
+def database_absent(path: object) -> str:
+    return f"There is no database at {path} yet: nothing has been done here. Start Treadle first."
+
+
+def database_older(found: str, known: str) -> str:
+    return (
+        f"The database has another schema ({found}) than this release ({known}). Start Treadle "
+        "once, which brings it up to date, or run the release that wrote it."
+    )
+
+
 def database_newer(found: str, known: str) -> str:
     return (
         f"The database was written by a newer release of Treadle (schema {found}; this one knows "

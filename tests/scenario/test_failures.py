@@ -270,6 +270,11 @@ async def unreadable_replies(desk: Desk) -> str:
     return (await ask(desk))[-1]
 
 
+async def budget_used_up(desk: Desk) -> str:
+    desk.config("[budget]\ntokens_per_day = 100\n")
+    return (await ask(desk))[-1]
+
+
 PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -278,7 +283,7 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         workspace_unusable, home_unusable, already_running, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
-        in_circles, unreadable_replies, too_many_steps,
+        budget_used_up, in_circles, unreadable_replies, too_many_steps,
     )
 }  # fmt: skip
 

@@ -1,0 +1,118 @@
+"""What the calls of the model used, for whom, and what that costs. Pure.
+
+A turn is charged to whoever wrote the first of the messages that it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.agent import context
+from bot.agent.entries import Entry, ModelReply, Summary, Usage, User, open_turn
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What a million tokens cost; `cached` is for input that the endpoint had in its cache."""
+
+    input: float
+    output: float
+    cached: float
+
+    def cost(self, usage: Usage) -> float:
+        """What one call's tokens cost, in the currency of the rate."""
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        fresh = usage.input_tokens - cached
+        parts = fresh * self.input + cached * self.cached + usage.output_tokens * self.output
+        return parts / MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The rates by model; an endpoint that calls its model by a longer name is taken for `name`."""
+
+    name: str = ""
+    by_model: Mapping[str, Rate] = field(default_factory=dict)
+
+    def of(self, model: str) -> Rate | None:
+        """None where no price is known."""
+        return self.by_model.get(model) or self.by_model.get(self.name)
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """None where no price is known."""
+        rate = self.of(model)
+        return None if rate is None else rate.cost(usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One call of the model, with the journal position that holds it.
+
+    `begins` says that it is the first of its turn.
+    """
+
+    seq: int
+    author: str
+    model: str
+    usage: Usage
+    begins: bool
+
+
+def charges(before: Sequence[Entry], new: Sequence[Entry]) -> list[Charge]:
+    """What appending `new` to a journal that holds `before` is to be charged."""
+    if not any(_call(entry) for entry in new):
+        return []
+    entries = [*before, *new]
+    found: list[Charge] = []
+    for seq in range(len(before), len(entries)):
+        if (call := _call(entries[seq])) is not None:
+            model, counted = call
+            turn = open_turn(entries[:seq])
+            begins = not any(_call(entry) for entry in turn)
+            usage = counted if tokens(counted) else _estimate(entries, seq)
+            found.append(Charge(seq, author(turn), model, usage, begins))
+    return found
+
+
+def _estimate(entries: Sequence[Entry], seq: int) -> Usage:
+    """For an endpoint that does not count."""
+    said = entries[seq]
+    output = context.tokens(said.text) if isinstance(said, Summary) else context.weight(said)
+    return Usage(context.size(entries[:seq], context.PROMPT), output)
+
+
+def author(turn: Sequence[Entry]) -> str:
+    """Whom a turn is charged to; "" before anybody has written."""
+    return next((entry.author for entry in turn if isinstance(entry, User)), "")
+
+
+def used(turn: Sequence[Entry]) -> Iterator[tuple[str, Usage]]:
+    """The model and the tokens of each of a turn's calls."""
+    return (call for call in map(_call, turn) if call is not None)
+
+
+def total(turn: Sequence[Entry], rates: Rates) -> tuple[int, float | None]:
+    """The tokens of a turn and what they cost: None if the price of one call is not known."""
+    calls = list(used(turn))
+    costs = [rates.cost(model, usage) for model, usage in calls]
+    known = [cost for cost in costs if cost is not None]
+    count = sum(tokens(usage) for _, usage in calls)
+    return count, sum(known) if len(known) == len(costs) else None
+
+
+def tokens(usage: Usage) -> int:
+    """Input and output together."""
+    return usage.input_tokens + usage.output_tokens
+
+
+def _call(entry: Entry) -> tuple[str, Usage] | None:
+    match entry:
+        case ModelReply(model=model, usage=usage):
+            return model, usage
+        case Summary(model=model, usage=usage) if model:
+            return model, usage
+        case _:
+            return None

@@ -1,0 +1,148 @@
+"""Budgets: what is set aside for calls that are being made, and what is left for today.
+
+Reserving is one transaction, so that two calls never take the same rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true
+
+from bot.agent.budgets import Cap, Scope, State, Unit, Wanted
+from bot.storage.tables import budget_told, raises, reservations, usage
+from bot.storage.usage import spent
+from bot.storage.writer import Writer
+
+RESERVED_SECONDS = 900.0
+"""What was set aside longer ago counts no more: the process that made the call is gone."""
+_LOCK = 0x74726561
+"""PostgreSQL's advisory lock for reservations, since there several processes write."""
+_ASIDE = {
+    Unit.MONEY: reservations.c.cost,
+    Unit.TOKENS: reservations.c.tokens,
+    Unit.TURNS: reservations.c.turns,
+}
+
+
+class Budgets:
+    """Caps and their use. `now` is in seconds since the epoch."""
+
+    def __init__(self, writer: Writer, now: Callable[[], float] = time.time) -> None:
+        self._writer, self._now = writer, now
+
+    async def reserve(
+        self, wanted: Wanted, caps: Sequence[Cap]
+    ) -> tuple[State | None, Sequence[State]]:
+        """Set aside what a call may use, unless a cap has not so much left. Durable on return.
+
+        Returns the cap that is reached, if one is: then nothing is set aside. Beside it the caps
+        that are nearly used up and of which nobody was told today.
+        """
+
+        def work(connection: Connection) -> tuple[State | None, Sequence[State]]:
+            if connection.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+            _free(connection, wanted.thread)
+            states = [self._state(connection, cap, wanted) for cap in caps]
+            for state in states:
+                if state.used + wanted.of(state.cap.unit) > state.limit:
+                    return state, ()
+            connection.execute(insert(reservations), self._row(wanted))
+            return None, [s for s in states if s.is_near and _tell_once(connection, s, wanted)]
+
+        return await self._writer.run(work)
+
+    async def release(self, thread: str) -> None:
+        """Nothing came of the call: what was set aside for it is free again."""
+
+        def work(connection: Connection) -> None:
+            _free(connection, thread)
+
+        await self._writer.run(work)
+
+    async def states(self, wanted: Wanted, caps: Sequence[Cap]) -> Sequence[State]:
+        """How much of each cap is used, for whoever looks."""
+
+        def work(connection: Connection) -> Sequence[State]:
+            return [self._state(connection, cap, wanted) for cap in caps]
+
+        return await self._writer.run(work)
+
+    async def add(self, cap: Cap, subject: str, by: str) -> None:
+        """An admin adds `cap.amount` to a cap of a user, a `team:channel` or all, for today."""
+        row = {
+            "at": self._now(),
+            "scope": cap.scope,
+            "subject": subject,
+            "unit": cap.unit,
+            "amount": cap.amount,
+            "by": by,
+        }
+
+        def work(connection: Connection) -> None:
+            connection.execute(insert(raises), row)
+
+        await self._writer.run(work)
+
+    def _state(self, connection: Connection, cap: Cap, wanted: Wanted) -> State:
+        if cap.scope is Scope.TURN:
+            turn = (usage.c.thread == wanted.thread) & (usage.c.seq >= wanted.turn_from)
+            return State(cap, cap.amount, spent(connection, turn).of(cap.unit))
+        of_usage: ColumnElement[bool] = true()
+        of_aside: ColumnElement[bool] = true()
+        if cap.scope is Scope.USER:
+            of_usage = usage.c.author == wanted.author
+            of_aside = reservations.c.author == wanted.author
+        elif cap.scope is Scope.CHANNEL:
+            of_usage = usage.c.channel == wanted.channel
+            of_aside = reservations.c.channel == wanted.channel
+        used = spent(connection, of_usage, usage.c.at >= wanted.day).of(cap.unit)
+        live = reservations.c.at >= self._now() - RESERVED_SECONDS
+        aside = select(func.coalesce(func.sum(_ASIDE[cap.unit]), 0)).where(of_aside, live)
+        limit = cap.amount + _added(connection, cap, wanted)
+        return State(cap, limit, used + float(connection.scalar(aside) or 0))
+
+    def _row(self, wanted: Wanted) -> dict[str, object]:
+        return {
+            "thread": wanted.thread,
+            "at": self._now(),
+            "author": wanted.author,
+            "channel": wanted.channel,
+            "cost": wanted.money,
+            "tokens": wanted.tokens,
+            "turns": wanted.turns,
+        }
+
+
+def _free(connection: Connection, thread: str) -> None:
+    connection.execute(delete(reservations).where(reservations.c.thread == thread))
+
+
+def _added(connection: Connection, cap: Cap, wanted: Wanted) -> float:
+    """What admins have added today."""
+    query = select(func.coalesce(func.sum(raises.c.amount), 0.0)).where(
+        raises.c.at >= wanted.day,
+        raises.c.scope == cap.scope,
+        raises.c.unit == cap.unit,
+        raises.c.subject == wanted.subject(cap.scope),
+    )
+    return float(connection.scalar(query) or 0)
+
+
+def _tell_once(connection: Connection, state: State, wanted: Wanted) -> bool:
+    """Whether nobody was told today that this cap is nearly used up; from now on somebody was."""
+    cap = state.cap
+    key = {
+        "day": wanted.day,
+        "scope": cap.scope,
+        "subject": wanted.subject(cap.scope),
+        "unit": cap.unit,
+    }
+    told = budget_told.c
+    same = [told[name] == value for name, value in key.items()]
+    if connection.execute(select(told.day).where(*same)).first() is not None:
+        return False
+    connection.execute(insert(budget_told), key)
+    return True

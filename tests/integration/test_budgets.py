@@ -1,0 +1,168 @@
+"""Reserving and settling: nothing counted twice, nothing forgotten, no rest taken twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.agent.budgets import Cap, Scope, Unit, Wanted
+from bot.agent.charges import Rate, Rates
+from bot.agent.entries import Answered, Entry, ModelReply, Usage, User
+from bot.runs.budget import day_began
+from bot.storage.budgets import RESERVED_SECONDS, Budgets
+from bot.storage.database import open_database
+from bot.storage.journal import Journals
+from bot.storage.usage import Ledger
+from bot.storage.writer import Writer
+
+RATES = Rates("m", {"m": Rate(1.0, 1.0, 1.0)})
+ASK = User("hello", "U1", "alice", "1.0")
+REPLY = ModelReply("m", answer="hi", usage=Usage(400_000, 100_000))
+WANTED = Wanted("T:C1:1.0", "U1", 0, 0.0, 0.4, 400_000, 1)
+
+
+@dataclass
+class Place:
+    writer: Writer
+    budgets: Budgets
+    ledger: Ledger
+    journals: Journals
+    now: float = 1_000_000.0
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    database = open_database(tmp_path / "treadle.db")
+    writer = Writer(database.engine)
+    ledger = Ledger(writer, RATES, lambda: found.now)
+    budgets = Budgets(writer, lambda: found.now)
+    found = Place(writer, budgets, ledger, Journals(writer, ledger=ledger))
+    yield found
+    await writer.close()
+    database.close()
+
+
+def cap(scope: Scope, amount: float, unit: Unit = Unit.MONEY) -> Cap:
+    return Cap(scope, unit, amount)
+
+
+async def test_what_was_set_aside_gives_way_to_what_was_used(place: Place) -> None:
+    caps = [cap(Scope.USER, 1.0)]
+    assert await place.budgets.reserve(WANTED, caps) == (None, [])
+    (aside,) = await place.budgets.states(WANTED, caps)
+    await place.journals.append("T:C1:1.0", 0, [ASK, REPLY, Answered(("1.0",))])
+    (settled,) = await place.budgets.states(WANTED, caps)
+
+    assert (aside.used, settled.used) == (0.4, 0.5)
+    spent = await place.ledger.spent(0, author="U1")
+    assert (spent.money, spent.tokens, spent.turns, spent.calls) == (0.5, 500_000, 1, 1)
+
+
+async def test_a_reservation_is_refused_where_the_rest_is_too_small_and_nothing_is_set_aside(
+    place: Place,
+) -> None:
+    caps = [cap(Scope.USER, 0.5), cap(Scope.ALL, 9.0)]
+    await place.budgets.reserve(WANTED, caps)
+    reached, near = await place.budgets.reserve(replace(WANTED, thread="T:C2:2.0"), caps)
+
+    assert reached is not None
+    assert (reached.cap, reached.used, near) == (caps[0], 0.4, ())
+    (_, everybody) = await place.budgets.states(WANTED, caps)
+    assert everybody.used == 0.4
+
+
+async def test_a_hundred_calls_at_once_never_take_the_same_rest(place: Place) -> None:
+    caps = [cap(Scope.CHANNEL, 4.0)]
+    wanted = [replace(WANTED, thread=f"T:C1:{n}.0", author=f"U{n}") for n in range(100)]
+    found = await asyncio.gather(*[place.budgets.reserve(w, caps) for w in wanted])
+    assert sum(reached is None for reached, _ in found) == 10
+
+
+@pytest.mark.parametrize(
+    ("scope", "other", "shared"),
+    [
+        (Scope.USER, {"author": "U2"}, False),
+        (Scope.USER, {"thread": "T:C2:2.0"}, True),
+        (Scope.CHANNEL, {"thread": "T:C2:2.0"}, False),
+        (Scope.CHANNEL, {"thread": "T:C1:2.0", "author": "U2"}, True),
+        (Scope.ALL, {"thread": "T:C2:2.0", "author": "U2"}, True),
+        (Scope.TURN, {"thread": "T:C2:2.0"}, False),
+    ],
+)
+async def test_each_scope_counts_its_own(
+    place: Place, scope: Scope, other: dict[str, str], shared: bool
+) -> None:
+    await place.journals.append("T:C1:1.0", 0, [ASK, REPLY])
+    caps = [cap(scope, 0.8)]
+    thread, author = other.get("thread", "T:C1:1.0"), other.get("author", "U1")
+    reached, _ = await place.budgets.reserve(replace(WANTED, thread=thread, author=author), caps)
+    assert (reached is not None) is shared
+
+
+async def test_a_turns_cap_counts_that_turn_alone(place: Place) -> None:
+    ended: list[Entry] = [ASK, REPLY, Answered(("1.0",)), replace(ASK, at="2.0")]
+    await place.journals.append("T:C1:1.0", 0, ended)
+    caps = [cap(Scope.TURN, 0.8)]
+    assert await place.budgets.reserve(replace(WANTED, turn_from=3), caps) == (None, [])
+    await place.journals.append("T:C1:1.0", 4, [REPLY], before=ended)
+    reached, _ = await place.budgets.reserve(replace(WANTED, turn_from=3), caps)
+    assert reached is not None
+    assert reached.used == 0.5
+
+
+async def test_yesterday_is_not_counted_and_what_an_admin_adds_ends_with_the_day(
+    place: Place,
+) -> None:
+    caps = [cap(Scope.USER, 0.5)]
+    await place.journals.append("T:C1:1.0", 0, [ASK, REPLY])
+    await place.budgets.add(cap(Scope.USER, 2.0), "U1", "UADA")
+    await place.budgets.add(cap(Scope.USER, 9.0), "U2", "UADA")
+    (today,) = await place.budgets.states(WANTED, caps)
+    place.now += 86_400
+    (tomorrow,) = await place.budgets.states(replace(WANTED, day=place.now), caps)
+
+    assert (today.limit, today.used) == (2.5, 0.5)
+    assert (tomorrow.limit, tomorrow.used) == (0.5, 0.0)
+
+
+async def test_near_a_cap_somebody_is_told_once_a_day(place: Place) -> None:
+    caps = [cap(Scope.USER, 0.6)]
+    await place.journals.append("T:C1:1.0", 0, [ASK, REPLY])
+    small = replace(WANTED, money=0.01)
+    _, near = await place.budgets.reserve(small, caps)
+    _, again = await place.budgets.reserve(small, caps)
+    _, next_day = await place.budgets.reserve(replace(small, day=1.0), caps)
+
+    assert [state.used for state in near] == [0.5]
+    assert (list(again), len(next_day)) == ([], 1)
+
+
+async def test_what_a_killed_process_set_aside_is_free_again_after_a_while(place: Place) -> None:
+    caps = [cap(Scope.ALL, 0.5)]
+    await place.budgets.reserve(WANTED, caps)
+    place.now += RESERVED_SECONDS + 1
+    assert await place.budgets.reserve(replace(WANTED, thread="T:C2:2.0"), caps) == (None, [])
+
+
+async def test_tokens_and_turns_have_caps_of_their_own(place: Place) -> None:
+    await place.journals.append("T:C1:1.0", 0, [ASK, REPLY, Answered(("1.0",))])
+    for unit, amount, refused in (
+        (Unit.TOKENS, 899_999, True),
+        (Unit.TOKENS, 900_000, False),
+        (Unit.TURNS, 1, True),
+        (Unit.TURNS, 2, False),
+    ):
+        reached, _ = await place.budgets.reserve(WANTED, [cap(Scope.USER, amount, unit)])
+        assert (reached is not None) is refused, (unit, amount)
+
+
+def test_a_day_begins_where_the_setting_says() -> None:
+    noon = datetime(2026, 3, 29, 12, 0, tzinfo=UTC).timestamp()
+    assert datetime.fromtimestamp(day_began(noon, "UTC"), UTC).hour == 0
+    began = datetime.fromtimestamp(day_began(noon, "Europe/Berlin"), UTC)
+    assert (began.day, began.hour) == (28, 23)

@@ -1,0 +1,113 @@
+"""Budgets through the front door: the footer, the notice near a cap, the stop at it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.model_endpoint import Say
+
+PRICE = '[model.prices."scripted"]\ninput = 100.0\noutput = 100.0\n'
+LOOK = ("list_dir", arguments(path="."))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with open_desk(tmp_path) as opened:
+        yield opened
+
+
+async def ask(desk: Desk, who: str = "alice", where: str = "#general") -> str:
+    root = await desk.slack.person(who).say(where, "@treadle look")
+    return await desk.answered(where, root, covers=root)
+
+
+async def test_the_footer_says_what_the_turn_used(desk: Desk) -> None:
+    desk.config(f"[slack]\nfooter = true\n{PRICE}")
+    desk.model.play(
+        [Say("I look.", calls=(LOOK,), usage=(1000, 50)), Say("Done.", usage=(2000, 5))]
+    )
+    async with desk.treadle():
+        answer = await ask(desk)
+    assert answer.splitlines() == ["Done.", "3,055 tokens · 0.3055 USD"]
+
+
+async def test_a_turn_ends_before_the_call_that_would_cost_more_and_says_so(desk: Desk) -> None:
+    desk.config(f"[budget]\nper_turn = 0.5\n{PRICE}")
+    desk.model.play([Say("I look.", calls=(LOOK,), usage=(3900, 100))])
+    async with desk.treadle():
+        notice = await ask(desk)
+    assert "one turn may use 0.5000 USD and this one has used 0.4000 USD" in notice
+    assert len(desk.model.requests) == 1
+
+
+async def test_a_person_who_has_used_up_the_day_is_told_and_another_goes_on(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1")
+    desk.model.play([Say("One."), Say("Two.")])
+    async with desk.treadle():
+        assert await ask(desk) == "One."
+        refused = await ask(desk)
+        assert await ask(desk, "bob") == "Two."
+    assert "the budget of 1 turns for one person a day has no room" in refused
+    assert "/treadle budget" in refused
+
+
+async def test_near_a_cap_the_answer_says_so_once_also_after_a_restart(desk: Desk) -> None:
+    desk.config("[budget]\ntokens_per_channel_day = 20000")
+    desk.model.play([Say("One.", usage=(16_000, 100)), Say("Two."), Say("Three.")])
+    async with desk.treadle():
+        assert await ask(desk) == "One."
+        second = await ask(desk)
+    async with desk.treadle():
+        third = await ask(desk)
+    assert second.splitlines()[0] == "Two."
+    assert "% of the budget for one channel a day (20,000 tokens) is used." in second
+    assert third == "Three."
+
+
+async def test_a_call_that_failed_leaves_nothing_set_aside(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1")
+    desk.model.play([])
+    async with desk.treadle():
+        await ask(desk)
+        desk.model.play([Say("Here.")])
+        assert await ask(desk) == "Here."
+
+
+async def test_the_report_of_the_command_is_a_table_or_csv_also_while_the_bot_runs(
+    desk: Desk, repository: Path
+) -> None:
+    desk.config(PRICE)
+    desk.model.play([Say("One.", usage=(1000, 0)), Say("Two.", usage=(2000, 0))])
+
+    def command(*arguments: str) -> str:
+        environ = {**desk.environment(), "PATH": os.environ["PATH"], "PYTHONPATH": str(repository)}
+        return subprocess.run(
+            [sys.executable, "-m", "bot", "usage", *arguments],
+            cwd=desk.home,
+            env=environ,
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=30,
+        ).stdout
+
+    async with desk.treadle():
+        await ask(desk)
+        await ask(desk, "bob")
+        table = command("--by", "user")
+        rows = list(csv.DictReader(io.StringIO(command("--csv", "--days", "1"))))
+
+    (day,) = rows
+    assert (day["turns"], day["tokens"], day["cost_USD"]) == ("2", "3000", "0.300000")
+    alice = next(line for line in table.splitlines() if desk.slack.person("alice").id in line)
+    assert "1,000" in alice
+    assert "0.1000" in alice
