@@ -38,7 +38,8 @@ class Options:
     ``request_url`` switches from Socket Mode to signed HTTP. ``retry_scale`` multiplies Slack's
     waits between deliveries (0, 60 and 300 s). ``hold_while_offline`` keeps an event until the
     app connects instead of counting the absence as a failed attempt. ``absent_methods`` answer
-    ``unknown_method``, as an older Slack would. ``rate_limits`` enforces the published tiers.
+    ``unknown_method``, as an older Slack would. ``rate_limits`` enforces the published tiers;
+    ``pace`` makes them so many times faster.
     """
 
     port: int = 0
@@ -62,6 +63,7 @@ class Options:
     status_seconds: float = 120.0
     response_url_seconds: float = 1800.0
     rate_limits: bool = False
+    pace: float = 1.0
     post_burst: int = 5
     max_calls: int = 20_000
     seed: int = 1

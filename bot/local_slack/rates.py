@@ -12,12 +12,14 @@ class Rates:
     """How soon a call may be made again.
 
     A method of a tier holds a minute's worth of calls and refills evenly. chat.postMessage has
-    one bucket per channel: one a second after a burst of ``burst``.
+    one bucket per channel: one a second after a burst of ``burst``. A ``pace`` of more than 1
+    makes everything so many times faster, for tests.
     """
 
-    def __init__(self, now: Callable[[], float], burst: int) -> None:
+    def __init__(self, now: Callable[[], float], burst: int, pace: float = 1.0) -> None:
         self._now = now
         self._burst = float(burst)
+        self._pace = pace
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait(self, method: Method, channel: str) -> float:
@@ -31,6 +33,7 @@ class Rates:
     def _take(self, name: str, capacity: float, refill: float) -> float:
         now = self._now()
         level, since = self._buckets.get(name, (capacity, now))
+        refill *= self._pace
         level = min(capacity, level + (now - since) * refill)
         if level < 1.0:
             self._buckets[name] = (level, now)

@@ -48,7 +48,7 @@ class WebApi:
         self._tickets = tickets
         self._faults = faults
         self._methods = by_name(_ALL)
-        self._rates = Rates(world.clock.now, world.options.post_burst)
+        self._rates = Rates(world.clock.now, world.options.post_burst, world.options.pace)
         self.log = CallLog(world.options.max_calls)
 
     @property

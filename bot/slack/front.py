@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 from slack_bolt.async_app import AsyncApp
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.agent.entries import Entry
@@ -23,11 +22,12 @@ from bot.slack.people import SlackPeople
 from bot.slack.pieces import Verbosity
 from bot.slack.preflight import Identity, identify
 from bot.slack.signs import Signs
+from bot.slack.slots import LocalSlots, Slots
 from bot.slack.sockets import Sockets
 from bot.slack.steps import Describe
 from bot.slack.threads import SlackThreads
 from bot.slack.view import SlackOutlet
-from bot.slack.web import close_client, web_client
+from bot.slack.web import SlackClient, close_client, web_client
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Item
 
@@ -55,12 +55,14 @@ class Wiring:
     model: str
     tools: Sequence[tuple[str, str]]
     patience: Patience = field(default_factory=Patience)
+    slots: Slots | None = None
+    """Where Slack's limits are counted; None: in this process."""
 
 
 class SlackFront:
     """One workspace: `open`, `listen`, then `deafen` (no more events) and `close`."""
 
-    def __init__(self, wiring: Wiring, client: AsyncWebClient, identity: Identity) -> None:
+    def __init__(self, wiring: Wiring, client: SlackClient, identity: Identity) -> None:
         self._wiring, self._client, self.identity = wiring, client, identity
         self._me = Self(identity.user_id, identity.bot_id, wiring.bots)
         self.people = SlackPeople(
@@ -71,7 +73,6 @@ class SlackFront:
             client,
             wiring.deliveries,
             self.threads,
-            Pacer(time.monotonic),
             wiring.redact,
             wiring.patience.look_up,
         )
@@ -90,7 +91,8 @@ class SlackFront:
     @classmethod
     async def open(cls, wiring: Wiring) -> SlackFront:
         """Find out who we are. Raises ConfigError if Slack refuses the token."""
-        client = web_client(wiring.bot_token, wiring.api_url)
+        slots = wiring.slots or LocalSlots(wiring.patience.pace)
+        client = web_client(wiring.bot_token, wiring.api_url, Pacer(slots, time.monotonic))
         try:
             return cls(wiring, client, await identify(client))
         except BaseException:

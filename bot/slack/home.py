@@ -6,12 +6,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot import words
 from bot.errors import DeliveryError
 from bot.slack.blocks import Block, bold, context, plain, section
-from bot.slack.web import call
+from bot.slack.web import SlackClient, call
 
 log = logging.getLogger(__name__)
 
@@ -19,9 +17,7 @@ log = logging.getLogger(__name__)
 class Home:
     """Publishes the home view, in the background: no listener waits for the Web API."""
 
-    def __init__(
-        self, client: AsyncWebClient, model: str, tools: Sequence[tuple[str, str]]
-    ) -> None:
+    def __init__(self, client: SlackClient, model: str, tools: Sequence[tuple[str, str]]) -> None:
         self._client, self._model, self._tools = client, model, tools
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -8,15 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
 from bot.slack.blocks import plain, section
 from bot.slack.markdown import RenderedMessage
-from bot.slack.pacing import Pacer
 from bot.slack.threads import EVENT_TYPE, SlackThreads
-from bot.slack.web import NotSent, RateLimited, call
+from bot.slack.web import NotSent, RateLimited, SlackClient, call
 from bot.storage.deliveries import Deliveries, Delivery, State
 
 log = logging.getLogger(__name__)
@@ -51,10 +48,9 @@ class Post:
 class Outbound:
     """What the posts of all threads share."""
 
-    client: AsyncWebClient
+    client: SlackClient
     deliveries: Deliveries
     threads: SlackThreads
-    pacer: Pacer
     redact: Callable[[str], str]
     look_up_seconds: float
 
@@ -135,8 +131,8 @@ class ThreadPosts:
             try:
                 ts = await self._post_message(key, post)
             except RateLimited as error:
-                self._out.pacer.pause(self.channel, error.seconds)
-                await self._out.pacer.enter(self.channel, urgent=post.final).granted
+                log.info("%s: %s", key, error)
+                await self._out.client.pacer.slot(self.channel, urgent=post.final)
             except NotSent as error:
                 log.warning("%s", error)
                 await asyncio.sleep(wait)
@@ -181,7 +177,7 @@ class ThreadPosts:
             arguments["blocks"] = self._redacted(post.message.blocks)
         else:
             arguments["mrkdwn"] = False  # its stars and underscores are to be seen
-        answer = await call(self._out.client, "chat.postMessage", arguments)
+        answer = await call(self._out.client, "chat.postMessage", arguments, slots=0)
         return str(answer.get("ts", ""))
 
     def _redacted(self, value: object) -> object:

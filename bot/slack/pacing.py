@@ -1,107 +1,134 @@
-"""Slots for messages: about one a second and channel, as Slack allows, the urgent first.
-
-Source: docs.slack.dev, "Rate limits": posting is limited to one message a second per channel,
-short bursts allowed.
-"""
+"""Lines for slots: each call goes when its method or its channel has one, the urgent first."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-RATE = 1.0
-BURST = 3.0
+from bot.errors import StorageError
+from bot.slack.slots import STEPS, Slots, post_lane
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 1.0
+"""Slots that are out of reach are asked for again after this long."""
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A place in a channel's line; it may become urgent while it waits."""
+    """A place in a channel's line."""
 
     urgent: bool
     granted: asyncio.Future[None]
 
 
 @dataclass(slots=True)
-class _Lane:
-    tokens: float
-    filled_at: float
-    line: list[Ticket] = field(default_factory=list)
-    timer: asyncio.TimerHandle | None = None
+class _Line:
+    waiting: list[Ticket] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
 
 
 class Pacer:
-    """Grants slots per channel. Another channel's line never waits for this one's."""
+    """Grants slots. Another channel's line never waits for this one's, nor another method's."""
 
-    def __init__(self, now: Callable[[], float], rate: float = RATE, burst: float = BURST) -> None:
-        self._now, self._rate, self._burst = now, rate, burst
-        self._lanes: dict[str, _Lane] = {}
+    def __init__(self, slots: Slots, now: Callable[[], float]) -> None:
+        self._slots, self._now = slots, now
+        self._lines: dict[str, _Line] = {}
 
-    def enter(self, channel: str, urgent: bool) -> Ticket:
-        """Join the channel's line; await `ticket.granted`, or `leave`."""
+    def enter(self, channel: str, *, urgent: bool) -> Ticket:
+        """Join the line for a post in the channel; await `ticket.granted`, or `leave`.
+
+        Who is not urgent also needs a slot of the workspace's.
+        """
         ticket = Ticket(urgent, asyncio.get_running_loop().create_future())
-        lane = self._lane(channel)
-        lane.line.append(ticket)
-        self._serve(lane)
+        line = self._lines.setdefault(channel, _Line())
+        line.waiting.append(ticket)
+        line.changed.set()
+        if line.task is None:
+            line.task = asyncio.create_task(self._serve(channel, line), name=f"slots of {channel}")
         return ticket
 
+    async def slot(self, channel: str, *, urgent: bool) -> None:
+        """Return once a post may go to the channel."""
+        ticket = self.enter(channel, urgent=urgent)
+        try:
+            await ticket.granted
+        finally:
+            self.leave(channel, ticket)
+
     def leave(self, channel: str, ticket: Ticket) -> None:
-        """Give the place up; a slot already granted goes back."""
-        lane = self._lane(channel)
-        if ticket in lane.line:
-            lane.line.remove(ticket)
-        elif not ticket.granted.cancelled():
-            lane.tokens = min(self._burst, lane.tokens + 1)
-        self._serve(lane)
+        """Give the place up. A slot already granted is lost."""
+        line = self._lines.get(channel)
+        if line is not None and ticket in line.waiting:
+            line.waiting.remove(ticket)
+            line.changed.set()
+
+    def hurry(self, channel: str, ticket: Ticket) -> None:
+        """What the ticket is for has become urgent."""
+        ticket.urgent = True
+        if line := self._lines.get(channel):
+            line.changed.set()
 
     def calm(self, channel: str) -> bool:
         """Whether nobody waits in the channel's line: the next slot is a second away at most."""
-        return not self._lane(channel).line
+        return channel not in self._lines
 
-    def pause(self, channel: str, seconds: float) -> None:
-        """Slack asked to wait: no slot for this long, then one at a time."""
-        lane = self._lane(channel)
-        self._refill(lane)
-        lane.tokens = 0.0
-        lane.filled_at = max(lane.filled_at, self._now() + seconds - 1 / self._rate)
-        self._serve(lane)
+    async def pause(self, lane: str, seconds: float) -> None:
+        """Slack asked to wait."""
+        try:
+            await self._slots.pause(lane, self._now() + seconds)
+        except StorageError as error:
+            log.warning("the pause of %s is not known to others: %s", lane, error)
 
-    def _lane(self, channel: str) -> _Lane:
-        if channel not in self._lanes:
-            self._forget_full_lanes()
-            self._lanes[channel] = _Lane(self._burst, self._now())
-        return self._lanes[channel]
+    async def take(self, lane: str, patience: float = 0.0, slots: int = 1) -> float:
+        """0.0 once so many slots of a method were taken; else how long that would take longer
+        than `patience` (both in seconds)."""
+        deadline = self._now() + patience
+        while True:
+            wait = await self._reserve(lane, slots, urgent=True)
+            if wait <= 0 or self._now() + wait > deadline:
+                return wait
+            await asyncio.sleep(wait)
 
-    def _forget_full_lanes(self) -> None:
-        """A lane that is full again and has no line says nothing: bounded memory."""
-        if len(self._lanes) < 1000:
-            return
-        for lane in self._lanes.values():
-            self._refill(lane)
-        self._lanes = {
-            name: lane
-            for name, lane in self._lanes.items()
-            if lane.line or lane.tokens < self._burst
-        }
+    async def _serve(self, channel: str, line: _Line) -> None:
+        has_workspace_slot = False
+        while line.waiting:
+            line.changed.clear()
+            wait, urgent = 0.0, any(ticket.urgent for ticket in line.waiting)
+            if not urgent and not has_workspace_slot:
+                wait = await self._reserve(STEPS, urgent=False)
+                has_workspace_slot = wait <= 0
+            if wait <= 0:
+                wait = await self._reserve(post_lane(channel), urgent=urgent)
+            if wait > 0:
+                await _set_within(line.changed, wait)
+                continue
+            has_workspace_slot = has_workspace_slot and urgent
+            _grant(line)
+        del self._lines[channel]
 
-    def _refill(self, lane: _Lane) -> None:
-        now = self._now()
-        if now > lane.filled_at:
-            lane.tokens = min(self._burst, lane.tokens + (now - lane.filled_at) * self._rate)
-            lane.filled_at = now
+    async def _reserve(self, lane: str, take: int = 1, *, urgent: bool) -> float:
+        try:
+            return await self._slots.reserve(lane, self._now(), take, urgent=urgent)
+        except StorageError as error:
+            log.warning("no slot of %s for now: %s", lane, error)
+            return AGAIN_SECONDS
 
-    def _serve(self, lane: _Lane) -> None:
-        self._refill(lane)
-        while lane.line and lane.tokens >= 1 - 1e-9:
-            ticket = next((t for t in lane.line if t.urgent), lane.line[0])
-            lane.line.remove(ticket)
-            if not ticket.granted.done():
-                lane.tokens -= 1
-                ticket.granted.set_result(None)
-        if lane.timer is not None:
-            lane.timer.cancel()
-            lane.timer = None
-        if lane.line:
-            wait = max(0.0, lane.filled_at - self._now()) + (1 - lane.tokens) / self._rate
-            loop = asyncio.get_running_loop()
-            lane.timer = loop.call_later(wait, self._serve, lane)
+
+def _grant(line: _Line) -> None:
+    """Give the slot to whoever goes first now."""
+    if line.waiting:
+        ticket = next((t for t in line.waiting if t.urgent), line.waiting[0])
+        line.waiting.remove(ticket)
+        if not ticket.granted.done():
+            ticket.granted.set_result(None)
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return

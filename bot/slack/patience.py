@@ -21,5 +21,7 @@ class Patience:
     """After a post Slack takes the status away; so long later it is shown again."""
     sweep: float = 30.0
     """How often questions that nobody answered in time are looked for."""
+    pace: float = 1.0
+    """How many times faster than Slack's own its limits are: not more than 1 outside of tests."""
     reconnect: float = 1.0
     """The first wait before a refused connection is tried again; then twice as long."""

@@ -12,14 +12,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
 from bot.inert import inert
 from bot.policy import Person, Role
 from bot.slack.blocks import escape
-from bot.slack.web import read, respond
+from bot.slack.web import SlackClient, read, respond
 from bot.storage.inbox import Item
 
 FRESH_SECONDS = 600.0
@@ -38,7 +36,7 @@ class SlackPeople:
 
     def __init__(
         self,
-        client: AsyncWebClient,
+        client: SlackClient,
         admins: frozenset[str],
         slack_admins: bool,
         retry_seconds: float,

@@ -3,6 +3,9 @@
 Source: docs.slack.dev, agents.sessions.setStatus (stays until it is changed, and brings Slack's own
 stop button), assistant.threads.setStatus (cleared by the app's next message, else after two
 minutes), reactions.add.
+
+Slack takes about 50 calls a minute for sessions: one is shown only where the call that takes it
+back has its slot too.
 """
 
 from __future__ import annotations
@@ -10,14 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
-
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
-from bot.slack.web import RateLimited, call, read
+from bot.slack.web import RateLimited, SlackClient, call, read
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +26,12 @@ FIRST_SECONDS = 0.5
 """A turn that posts something sooner needs no other sign."""
 RENEW_SECONDS = 90.0
 HIDE_SECONDS = 30.0
-"""How long a session is tried to be set back: Slack takes about 50 such calls a minute."""
+"""How long a session is tried to be set back."""
 REACTION = "eyes"
+SESSION = "agents.sessions.setStatus"
+STATUS = "assistant.threads.setStatus"
+REACT = "reactions.add"
+UNREACT = "reactions.remove"
 NO_STATUS = frozenset(
     {
         "unknown_method",
@@ -56,7 +61,7 @@ WORKING = {Shown.SESSION: "processing", Shown.STATUS: words.WORKING}
 class Signs:
     """Knows which sign this workspace takes; shared by all threads."""
 
-    def __init__(self, client: AsyncWebClient, silent_seconds: float) -> None:
+    def __init__(self, client: SlackClient, silent_seconds: float) -> None:
         self._client, self.silent_seconds = client, silent_seconds
         self._absent: set[Shown] = set()
         self._sure = False
@@ -68,11 +73,11 @@ class Signs:
 
     async def show(self, channel: str, thread_ts: str, question: str) -> Shown:
         """Show that work goes on; returns what was shown."""
-        for sign, method in ((Shown.SESSION, self._session), (Shown.STATUS, self._status)):
+        for sign in (Shown.SESSION, Shown.STATUS):
             if sign in self._absent:
                 continue
             try:
-                await method(channel, thread_ts, WORKING[sign])
+                await self._work(sign, channel, thread_ts)
                 self._sure = True
                 return sign
             except DeliveryRefused as error:
@@ -85,19 +90,18 @@ class Signs:
                 return sign  # it may be there: it is taken away at the end
             except DeliveryError:
                 return Shown.NOTHING
-        shown = await self._reaction("reactions.add", channel, question)
-        return Shown.REACTION if shown else Shown.NOTHING
+        return await self._react(channel, question)
 
     async def hide(self, shown: Shown, channel: str, thread_ts: str, question: str) -> None:
         """Take the sign away."""
         try:
             match shown:
                 case Shown.REACTION:
-                    await self._reaction("reactions.remove", channel, question)
+                    await self._reaction(UNREACT, channel, question, slots=0)
                 case Shown.SESSION:
-                    await self._session(channel, thread_ts, "active", patient=True)
+                    await self._end_session(channel, thread_ts, slots=0)
                 case Shown.STATUS:
-                    await self._status(channel, thread_ts, "")
+                    await call(self._client, STATUS, _status(channel, thread_ts, ""))
                 case Shown.NOTHING:
                     pass
         except DeliveryError as error:
@@ -106,35 +110,45 @@ class Signs:
     async def clean(self, channel: str, thread_ts: str, questions: Sequence[str]) -> None:
         """Take away what a killed process may have left in this thread and on these messages."""
         if self.has_sessions:
-            await self.hide(Shown.SESSION, channel, thread_ts, "")
+            try:
+                await self._end_session(channel, thread_ts, slots=1)
+            except DeliveryError as error:
+                log.info("the %s could not be cleared: %s", Shown.SESSION.value, error)
         for question in () if self._sure else questions:
-            await self._reaction("reactions.remove", channel, question)
+            await self._reaction(UNREACT, channel, question)
 
-    async def _session(
-        self, channel: str, thread_ts: str, status: str, *, patient: bool = False
-    ) -> None:
-        """`patient`: it is tried again for a while, as Slack would show it for ever."""
-        arguments = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
-        method = "agents.sessions.setStatus"
-        if patient:
-            await read(self._client, method, arguments, HIDE_SECONDS)
-        else:
-            await call(self._client, method, arguments)
+    async def _work(self, sign: Shown, channel: str, thread_ts: str) -> None:
+        """Show this sign if there are slots for it now, and for taking a session back."""
+        method, slots = (SESSION, 2) if sign is Shown.SESSION else (STATUS, 1)
+        arguments = _status(channel, thread_ts, WORKING[sign])
+        await call(self._client, method, arguments, patience=0.0, slots=slots)
 
-    async def _status(self, channel: str, thread_ts: str, status: str) -> None:
-        arguments = {"channel_id": channel, "thread_ts": thread_ts, "status": status}
-        await call(self._client, "assistant.threads.setStatus", arguments)
+    async def _end_session(self, channel: str, thread_ts: str, slots: int) -> None:
+        """It is tried again for a while, as Slack would show it for ever."""
+        arguments = _status(channel, thread_ts, "active")
+        await read(self._client, SESSION, arguments, HIDE_SECONDS, slots=slots)
 
-    async def _reaction(self, method: str, channel: str, ts: str) -> bool:
+    async def _react(self, channel: str, question: str) -> Shown:
+        """The reaction, if there are slots now for it and for taking it away."""
+        pacer = self._client.pacer
+        if await pacer.take(UNREACT) > 0 or await pacer.take(REACT) > 0:
+            return Shown.NOTHING
+        shown = await self._reaction(REACT, channel, question, slots=0)
+        return Shown.REACTION if shown else Shown.NOTHING
+
+    async def _reaction(self, method: str, channel: str, ts: str, slots: int = 1) -> bool:
+        arguments = {"channel": channel, "timestamp": ts, "name": REACTION}
         try:
-            await call(
-                self._client, method, {"channel": channel, "timestamp": ts, "name": REACTION}
-            )
+            await call(self._client, method, arguments, slots=slots)
         except DeliveryRefused as error:
             return error.code in ("already_reacted", "no_reaction")
         except DeliveryError:
             return False
         return True
+
+
+def _status(channel: str, thread_ts: str, status: str) -> Mapping[str, object]:
+    return {"channel_id": channel, "thread_ts": thread_ts, "status": status}
 
 
 class Sign:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.agent.entries import Quote
 from bot.errors import DeliveryError
 from bot.slack.inbound import Payload, Self, read_event, readable
 from bot.slack.people import SlackPeople
-from bot.slack.web import read
+from bot.slack.web import SlackClient, read
 from bot.storage.inbox import Item
 
 log = logging.getLogger(__name__)
@@ -30,7 +28,7 @@ EVENT_TYPE = "treadle_delivery"
 class SlackThreads:
     """`bot.runs.ports.Surroundings` on Slack, and the look-up of one's own posts."""
 
-    def __init__(self, client: AsyncWebClient, people: SlackPeople, me: Self) -> None:
+    def __init__(self, client: SlackClient, people: SlackPeople, me: Self) -> None:
         self._client, self._people, self._me = client, people, me
 
     async def earlier(self, thread: str, before: str) -> Sequence[Quote]:

@@ -73,7 +73,7 @@ class SlackView:
         self._left = thread in outlet.unsettled
         self._unsettled = outlet.unsettled
         self._unsettled.add(thread)
-        self._pacer = outlet.outbound.pacer
+        self._pacer = outlet.outbound.client.pacer
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
         self._footer = partial(outlet.footer, posts.channel)
@@ -97,7 +97,7 @@ class SlackView:
         self._settled.clear()
         self._changed.set()
         if self._ticket is not None and _finals(self._missing()):
-            self._ticket.urgent = True
+            self._pacer.hurry(self._posts.channel, self._ticket)
         if self._task is None:
             name = f"deliver {self._posts.channel} {self._posts.root_ts}"
             self._task = asyncio.create_task(self._deliver(), name=name)

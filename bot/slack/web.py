@@ -15,12 +15,16 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot import words
 from bot.agent.ports import Json
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
+from bot.slack.pacing import Pacer
+from bot.slack.slots import POST, LocalSlots, post_lane
 
 Answer: TypeAlias = Mapping[str, Json]
 
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 20
+PATIENCE_SECONDS = 10.0
+"""How long a call waits for its method's turn."""
 FIRST_WAIT = 0.5
 KEEP_SECONDS = 5.0
 LIMITED = frozenset({"ratelimited", "rate_limited"})
@@ -43,7 +47,13 @@ class NotSent(DeliveryError):
     """No connection was made: nothing can have happened."""
 
 
-def web_client(token: str, api_url: str | None) -> AsyncWebClient:
+class SlackClient(AsyncWebClient):
+    """The SDK's client with the pacer that all calls of its workspace share."""
+
+    pacer: Pacer
+
+
+def web_client(token: str, api_url: str | None, pacer: Pacer | None = None) -> SlackClient:
     """A client that never repeats a call by itself: a lost answer must be looked up first.
 
     Its connections are kept for a few seconds only, as one that Slack is about to close would
@@ -53,9 +63,11 @@ def web_client(token: str, api_url: str | None) -> AsyncWebClient:
     connector = aiohttp.TCPConnector(keepalive_timeout=KEEP_SECONDS, limit=100)
     timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
     session = aiohttp.ClientSession(connector=connector, timeout=timeout)
-    return AsyncWebClient(
+    client = SlackClient(
         token=token, base_url=base, timeout=CALL_SECONDS, session=session, retry_handlers=[]
     )
+    client.pacer = pacer or Pacer(LocalSlots(), time.monotonic)
+    return client
 
 
 async def close_client(client: AsyncWebClient) -> None:
@@ -64,11 +76,34 @@ async def close_client(client: AsyncWebClient) -> None:
         await client.session.close()
 
 
-async def call(client: AsyncWebClient, method: str, arguments: Mapping[str, object]) -> Answer:
+async def call(
+    client: SlackClient,
+    method: str,
+    arguments: Mapping[str, object],
+    *,
+    patience: float = PATIENCE_SECONDS,
+    slots: int = 1,
+) -> Answer:
     """Call `method` by POST with JSON and return Slack's answer.
 
-    Raises RateLimited, NotSent, DeliveryRefused (Slack said no), DeliveryUnknown (no answer).
+    It takes so many `slots` of the method first and waits for them at most `patience` seconds; 0
+    where the caller has taken one already. Raises RateLimited, NotSent, DeliveryRefused (Slack said
+    no), DeliveryUnknown (no answer).
     """
+    if slots and (wait := await client.pacer.take(method, patience, slots)) > 0:
+        raise RateLimited(wait)
+    try:
+        return await _called(client, method, arguments)
+    except RateLimited as error:
+        await client.pacer.pause(_lane(method, arguments), error.seconds)
+        raise
+
+
+def _lane(method: str, arguments: Mapping[str, object]) -> str:
+    return post_lane(str(arguments.get("channel"))) if method == POST else method
+
+
+async def _called(client: SlackClient, method: str, arguments: Mapping[str, object]) -> Answer:
     try:
         response = await client.api_call(method, json=dict(arguments))
     except SlackApiError as error:
@@ -83,7 +118,7 @@ async def call(client: AsyncWebClient, method: str, arguments: Mapping[str, obje
     return data if isinstance(data, dict) else {}
 
 
-async def respond(client: AsyncWebClient, url: str, body: Mapping[str, object]) -> None:
+async def respond(client: SlackClient, url: str, body: Mapping[str, object]) -> None:
     """Answer a click at its response address; what fails is only logged.
 
     Source: docs.slack.dev, "Handling user interaction": 30 minutes, five times.
@@ -98,9 +133,14 @@ async def respond(client: AsyncWebClient, url: str, body: Mapping[str, object]) 
 
 
 async def read(
-    client: AsyncWebClient, method: str, arguments: Mapping[str, object], seconds: float
+    client: SlackClient,
+    method: str,
+    arguments: Mapping[str, object],
+    seconds: float,
+    *,
+    slots: int = 1,
 ) -> Answer:
-    """Like `call`, for a method that only reads: for so long it is tried again without harm.
+    """Like `call`, for a method that may be repeated without harm: tried again for `seconds`.
 
     Raises DeliveryRefused at once and the last DeliveryError in the end.
     """
@@ -108,11 +148,13 @@ async def read(
     wait = FIRST_WAIT
     while True:
         try:
-            return await call(client, method, arguments)
+            left = max(0.0, deadline - time.monotonic())
+            return await call(client, method, arguments, patience=left, slots=slots)
         except DeliveryRefused:
             raise
         except DeliveryError as error:
             pause = error.seconds if isinstance(error, RateLimited) else wait
+            slots = 1
             if time.monotonic() + pause > deadline:
                 raise
         await asyncio.sleep(pause)
