@@ -22,7 +22,7 @@ from bot.slack.web import RateLimited, SlackClient, call, read
 
 log = logging.getLogger(__name__)
 
-FIRST_SECONDS = 0.5
+FIRST_SECONDS = 0.7
 """A turn that posts something sooner needs no other sign."""
 RENEW_SECONDS = 90.0
 HIDE_SECONDS = 30.0
