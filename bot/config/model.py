@@ -193,6 +193,12 @@ class BudgetSection(Section):
         return tuple(name for name in names if getattr(self, name) is not None)
 
 
+class AuditSection(Section):
+    """[audit]: after how many days rows are removed; None keeps them for ever."""
+
+    keep_days: Count | None = Field(default=None, examples=[365])
+
+
 class PolicySection(Section):
     """[[policy]]: one rule of the tool policy."""
 
@@ -232,6 +238,7 @@ class File(Section):
     access: AccessSection = AccessSection()
     approvals: ApprovalsSection = ApprovalsSection()
     budget: BudgetSection = BudgetSection()
+    audit: AuditSection = AuditSection()
     policy: Annotated[tuple[PolicySection, ...], BeforeValidator(values.listed)] = ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import sqlite3
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from bot import words
 from bot.errors import DatabaseBusy, StorageError
 
-HEAD = "0004"
+HEAD = "0007"
 """The newest revision in `migrations/versions`; a test keeps it true."""
 
 
@@ -55,6 +56,32 @@ def open_database(path: Path) -> Database:
             raise StorageError(words.database_unusable(path, str(error.orig))) from error
         undo.pop_all()
         return Database(engine, lock)
+
+
+def open_reader(path: Path) -> Engine:
+    """The SQLite file at `path`, to be read beside the process that owns it; nothing is written.
+
+    A transaction sees the file as it was at its first statement. Raises StorageError if there is
+    no such file, or its schema is another one.
+    """
+    if not path.is_file():
+        raise StorageError(words.audit_nothing(path))
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    try:
+        with engine.connect() as connection:
+            found = None
+            if inspect(connection).has_table("alembic_version"):
+                found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    except DBAPIError as error:
+        raise StorageError(words.database_unusable(path, str(error.orig))) from error
+    if found != HEAD:
+        raise StorageError(words.audit_older(str(found or "none"), HEAD))
+    return engine
 
 
 def _take_lock(path: Path) -> TextIO:

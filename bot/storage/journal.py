@@ -22,8 +22,10 @@ from bot.agent.entries import (
     Stopped,
 )
 from bot.agent.records import dump, load, load_all
+from bot.audit.derived import Taken, records
 from bot.errors import Fenced, ItemChanged
-from bot.storage.inbox import StoredItem
+from bot.storage.audit import Audit
+from bot.storage.inbox import Kind, StoredItem
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.writer import Writer
 
@@ -61,10 +63,12 @@ class Journals:
         writer: Writer,
         owner: str | None = None,
         redact: Callable[[str], str] = str,
+        audit: Audit | None = None,
     ) -> None:
         self._writer = writer
         self._redact = redact
-        self.owner = owner or f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._audit = audit
+        self.owner = owner or new_owner()
         self._appends = itertools.count()
 
     async def read(self, thread: str) -> StoredThread:
@@ -97,12 +101,14 @@ class Journals:
         expected_seq: int,
         entries: Sequence[Entry],
         taken: Sequence[StoredItem] = (),
+        before: Sequence[Entry] = (),
     ) -> tuple[Entry, ...]:
         """Write `entries` from position `expected_seq` on and mark inbox items taken: all or none.
 
-        Durable on return. Returns the entries as they were written: without any secret. Raises
-        Fenced if that position is somebody else's, and ItemChanged if an item was completed after
-        it was read.
+        `before` are the entries in front of that position; the audit trail, which is written in
+        the same transaction, needs them to say what the new ones are about. Durable on return.
+        Returns the entries as they were written: without any secret. Raises Fenced if that position
+        is somebody else's, and ItemChanged if an item was completed after it was read.
         """
         token = f"{self.owner}-{next(self._appends)}"
         now = time.time()
@@ -112,11 +118,15 @@ class Journals:
             for seq, (_, body) in enumerate(written, expected_seq)
         ]
         marks = [{"item": i.id, "as_read": i.version, "seq": expected_seq} for i in taken]
+        done = records(thread, before, [entry for entry, _ in written], _caused(taken))
 
         def work(connection: Connection) -> None:
+            new = True
             for seq, row in enumerate(rows, expected_seq):
                 if not connection.execute(_INSERT, row).rowcount:
-                    _check_own(connection, thread, seq, token)
+                    new = _check_own(connection, thread, seq, token)
+            if new and self._audit is not None:
+                self._audit.add(connection, *done)
             for seq, (entry, _) in enumerate(written, expected_seq):
                 _keep_questions(connection, thread, seq, entry)
             for mark in marks:
@@ -184,10 +194,23 @@ def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry)
             pass
 
 
-def _check_own(connection: Connection, thread: str, seq: int, token: str) -> None:
-    """A collision with our own row is a repeated work; anybody else's is the fence."""
+def _check_own(connection: Connection, thread: str, seq: int, token: str) -> bool:
+    """A collision with our own row is a repeated work (False); anybody else's is the fence."""
     found = connection.scalar(
         select(journal.c.token).where(journal.c.thread == thread, journal.c.seq == seq)
     )
     if found != token:
         raise Fenced(words.fenced(thread))
+    return False
+
+
+def new_owner() -> str:
+    """A name for this process that no other one has: its number, and by chance."""
+    return f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def _caused(taken: Sequence[StoredItem]) -> list[Taken]:
+    """The items whose effect, or that they had none, the audit trail holds."""
+    acts = (Kind.MESSAGE, Kind.CLICK, Kind.STOP)
+    items = [stored.item for stored in taken if stored.item.kind in acts]
+    return [Taken(item.kind.value, item.author, item.ts) for item in items]
