@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -51,10 +52,10 @@ class Head:
     @classmethod
     def read(cls, text: str) -> Head:
         """What `str` wrote. Raises ValueError for anything else."""
-        chain, seq, seal = text.strip().rsplit(":", 2)
-        if not chain or len(bytes.fromhex(seal)) != hashlib.sha256().digest_size:
+        found = re.fullmatch(r"([^/\s]+):([0-9]{1,18}):([0-9a-f]{64})", text.strip())
+        if found is None:
             raise ValueError(f"{text!r} is not CHAIN:ROW:SEAL")
-        return cls(chain, int(seq), seal)
+        return cls(found[1], int(found[2]), found[3])
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -87,7 +88,8 @@ def test_any_change_of_a_row_is_found_and_the_row_is_named(
     index = data.draw(st.integers(0, len(rows) - 1))
     name = data.draw(st.sampled_from(["at", "kind", "thread", "body", "seal"]))
     value = data.draw(st.integers() if name == "at" else texts)
-    spoilt = replace(rows[index], **{name: value})
+    change: dict[str, Any] = {name: value}
+    spoilt = replace(rows[index], **change)
     assume(spoilt != rows[index])
     found = faults([*rows[:index], spoilt, *rows[index + 1 :]], sealer)
     assert names(found, index)
@@ -264,8 +266,16 @@ def test_no_two_rows_have_the_same_bytes(one: str, two: str) -> None:
 def test_a_head_is_read_as_it_is_written() -> None:
     head = Head("host:1-ab", 12, "ab" * 32)
     assert Head.read(f" {head}\n") == head
-    for text in ("", "a:b", "a:1:zz", f"a:x:{'ab' * 32}", f":1:{'ab' * 32}", "a:1:abcd"):
-        with pytest.raises(ValueError):
+    for text in (
+        "",
+        "a:b",
+        "a:1:zz",
+        f"a:x:{'ab' * 32}",
+        f":1:{'ab' * 32}",
+        "a:1:abcd",
+        f"../a:1:{'ab' * 32}",
+    ):
+        with pytest.raises(ValueError, match="is not CHAIN:ROW:SEAL"):
             Head.read(text)
 
 
