@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -20,6 +20,7 @@ from bot.errors import TreadleError
 if TYPE_CHECKING:
     from bot.main import Identity, Settings
 
+T = TypeVar("T")
 
 app = typer.Typer(
     name="treadle",
@@ -28,6 +29,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+audit = typer.Typer(
+    help="The audit trail: who did what, when, by which rule.", no_args_is_help=True
+)
+app.add_typer(audit, name="audit")
 
 Host = Annotated[str, typer.Option(help="Address to listen on for Slack's HTTP requests.")]
 Port = Annotated[
@@ -137,6 +143,40 @@ def usage(
         _say(report.table())
 
 
+@audit.command()
+def verify(
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="A newest row as the log shows it (CHAIN:ROW:SEAL); may be repeated."),
+    ] = None,
+    old_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A variable that holds an older key; may be repeated."),
+    ] = None,
+) -> None:
+    """Prove that no row was altered, removed, moved or put in; exits with 1 if one was."""
+    from bot.trail import verify_trail
+
+    def prove() -> bool:
+        heads, keys = head or (), old_key or ()
+        return verify_trail(os.environ, Path.cwd(), _say, recorded=heads, old_keys=keys)
+
+    raise typer.Exit(0 if _trail(prove) else 1)
+
+
+@audit.command()
+def export(
+    since: Annotated[str, typer.Option(help="From this time on: 2026-01-31, or with T09:30.")] = "",
+    until: Annotated[str, typer.Option(help="Before this time.")] = "",
+    thread: Annotated[str, typer.Option(help="Only of this thread: TEAM:CHANNEL:TS.")] = "",
+) -> None:
+    """Write the rows by time, each as one line of JSON."""
+    from bot.trail import Wanted, export_trail
+
+    wanted = Wanted(since, until, thread)
+    _trail(lambda: export_trail(os.environ, Path.cwd(), _say, wanted))
+
+
 def main() -> None:
     """The entry point of `treadle`."""
     app()
@@ -157,6 +197,15 @@ def _start(load: Callable[[], Settings], verbose: bool) -> Settings:
     for warning in settings.warnings:
         _warn(warning)
     return settings
+
+
+def _trail(work: Callable[[], T]) -> T:
+    _log(verbose=False)
+    try:
+        return work()
+    except TreadleError as error:
+        _warn(str(error))
+        raise typer.Exit(2) from None
 
 
 def _run(work: Coroutine[None, None, None]) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from bot import words
+from bot import sealing, words
 from bot.accounts import make_budget, rates
 from bot.admission import admit, approvers
 from bot.agent.context import observation_limit
@@ -43,11 +43,12 @@ from bot.runs.ports import Outlet, People, Surroundings
 from bot.runs.runner import Runner
 from bot.runs.sweep import SWEEP_SECONDS, sweep
 from bot.shell import SHELL, Shell, open_shell, sandbox_settings
+from bot.storage.audit import Audit
 from bot.storage.capabilities import Capabilities
 from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
-from bot.storage.journal import Journals
+from bot.storage.journal import Journals, new_owner
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
@@ -85,6 +86,7 @@ class Core:
     tools: tuple[Tool, ...]
     brains: Brains
     shell: Shell
+    audit: Audit
 
     def usable(self) -> Sequence[Tool]:
         """The tools that this host can run and the operator has not switched off."""
@@ -153,25 +155,29 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
     with open_workspaces(settings) as workspaces:
         database = open_database(settings.database_path)
         writer = Writer(database.engine)
+        audit = Audit(writer, new_owner(), sealing.sealer(settings), redactor.text)
+        trail = sealing.upkeep(settings, writer, audit)
         capabilities = Capabilities(writer)
         if isinstance(model, ChatModel):
             model.remember_in(capabilities)
         known = rates(settings, real=isinstance(model, ChatModel))
         try:
             shell = await open_shell(settings)
-            yield Core(
-                settings,
-                redactor,
-                Journals(writer, redact=redactor.text, ledger=Ledger(writer, known)),
-                Inbox(writer, redactor.text),
-                Deliveries(writer),
-                make_budget(settings, writer, known),
-                capabilities,
-                model,
-                tools,
-                make_brains(settings, tools, workspaces, shell),
-                shell,
-            )
+            async with trail.running(sealing.about_process(settings)):
+                yield Core(
+                    settings,
+                    redactor,
+                    Journals(writer, audit.chain, redactor.text, audit, Ledger(writer, known)),
+                    Inbox(writer, redactor.text),
+                    Deliveries(writer),
+                    make_budget(settings, writer, known),
+                    capabilities,
+                    model,
+                    tools,
+                    make_brains(settings, tools, workspaces, shell),
+                    shell,
+                    audit,
+                )
         finally:
             await writer.close()
             database.close()

@@ -251,12 +251,14 @@ class Failed:
 class Refused:
     """A message is not answered (who, where, too old); an empty `text` says nothing.
 
-    `author` wrote it. It does not end a turn: another person's may be going on.
+    `author` wrote it. It does not end a turn: another person's may be going on. `why` is the reason
+    where the text does not say it.
     """
 
     covers: tuple[str, ...]
     text: str
     author: str = ""
+    why: str = ""
 
 
 Ending: TypeAlias = Answered | Stopped | Failed

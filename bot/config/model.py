@@ -151,6 +151,12 @@ class ApprovalsSection(Section):
     expires_s: Count = 259_200
 
 
+class AuditSection(Section):
+    """[audit]: after how many days rows are removed; None keeps them for ever."""
+
+    keep_days: Count | None = Field(default=None, examples=[365])
+
+
 class PolicySection(Section):
     """[[policy]]: one rule of the tool policy."""
 
@@ -190,6 +196,7 @@ class File(Section):
     access: AccessSection = AccessSection()
     approvals: ApprovalsSection = ApprovalsSection()
     budget: BudgetSection = BudgetSection()
+    audit: AuditSection = AuditSection()
     policy: Annotated[tuple[PolicySection, ...], BeforeValidator(values.listed)] = ()
 
 

@@ -33,7 +33,8 @@ class Door:
         if refusal is None:
             return person
         # Two bots that tell each other no would never end.
-        return Refused((item.ts,), "" if person.bot else refusal, item.author)
+        said = "" if person.bot else refusal
+        return Refused((item.ts,), said, item.author, "" if said else _who(person))
 
     async def _person(self, item: Item) -> Person:
         if item.is_bot:
@@ -42,3 +43,8 @@ class Door:
         if item.author_team in ("", item.team):
             return person
         return replace(person, role=Role.MEMBER.value, external=True)
+
+
+def _who(person: Person) -> str:
+    """What somebody is who is refused in silence, for the audit trail."""
+    return f"{person.role}, of another organisation" if person.external else person.role

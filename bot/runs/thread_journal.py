@@ -56,9 +56,11 @@ class ThreadJournal:
         return bool(covers(self.turn))
 
     async def append(self, *entries: Entry) -> None:
-        self._entries += await self._journals.append(
-            self.thread, len(self._entries), entries, before=self._entries
-        )
+        await self._append(entries)
+
+    async def _append(self, new: Sequence[Entry], taken: Sequence[StoredItem] = ()) -> None:
+        seq = len(self._entries)
+        self._entries += await self._journals.append(self.thread, seq, new, taken, self._entries)
 
     async def take_inbox(self) -> bool:
         if not self.signals.arrived.is_set():
@@ -102,8 +104,7 @@ class ThreadJournal:
         found = await self._intake.while_waiting(self._entries, self._root_addressed, items)
         new, taken = found
         if new or taken:
-            written = await self._journals.append(self.thread, len(self._entries), new, taken)
-            self._entries += written
+            await self._append(new, taken)
         done = {stored.id for stored in taken}
         self.left = [stored.id for stored in items if stored.id not in done]
         if not self.parked:
@@ -122,7 +123,7 @@ class ThreadJournal:
             items = await self._waiting()
         so_far = [*self._entries, *first]
         new = [*first, *await self._intake.entries(so_far, self._root_addressed, items)]
-        self._entries += await self._journals.append(self.thread, len(self._entries), new, items)
+        await self._append(new, items)
         return bool(new)
 
     async def _fetch_missed(self, first: Item) -> bool:

@@ -23,6 +23,8 @@ from bot.agent.entries import (
 )
 from bot.storage.inbox import Addressing, Item, Kind, StoredItem
 
+DELETED = "deleted before it was taken"
+
 
 def merged(items: Sequence[StoredItem]) -> list[StoredItem]:
     """Edits and deletions of messages that wait beside them are applied to those messages.
@@ -107,7 +109,7 @@ def changes(journal: Sequence[Entry], ts: str, text: str) -> bool:
 def deleted(journal: Sequence[Entry], item: Item) -> list[Entry]:
     """A deleted question that nobody has answered yet is a stop."""
     if not knows(journal, item.ts):
-        return requoted(journal, item.ts, None) or [Refused((item.ts,), "", item.author)]
+        return requoted(journal, item.ts, None) or [Refused((item.ts,), "", item.author, DELETED)]
     turn = open_turn(journal)
     gone = {e.at for e in turn if isinstance(e, Edited) and e.text is None} | {item.ts}
     asked = covers(turn)

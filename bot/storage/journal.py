@@ -23,8 +23,10 @@ from bot.agent.entries import (
     Stopped,
 )
 from bot.agent.records import dump, load, load_all
+from bot.audit.derived import Taken, records
 from bot.errors import Fenced, ItemChanged
-from bot.storage.inbox import StoredItem
+from bot.storage.audit import Audit
+from bot.storage.inbox import Kind, StoredItem
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
@@ -63,11 +65,13 @@ class Journals:
         writer: Writer,
         owner: str | None = None,
         redact: Callable[[str], str] = str,
+        audit: Audit | None = None,
         ledger: Ledger | None = None,
     ) -> None:
         self._writer, self._ledger = writer, ledger or Ledger(writer)
         self._redact = redact
-        self.owner = owner or f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._audit = audit
+        self.owner = owner or new_owner()
         self._appends = itertools.count()
 
     async def read(self, thread: str) -> StoredThread:
@@ -104,10 +108,11 @@ class Journals:
     ) -> tuple[Entry, ...]:
         """Write `entries` from position `expected_seq` on and mark inbox items taken: all or none.
 
-        `before` are the entries in front of that position: the ledger, which is written in the
-        same transaction, needs them to say whose the new ones are. Durable on return. Returns the
-        entries as they were written: without any secret. Raises Fenced if that position is somebody
-        else's, and ItemChanged if an item was completed after it was read.
+        `before` are the entries in front of that position: the audit trail and the ledger, which
+        are written in the same transaction, need them to say what the new ones are about. Durable
+        on return. Returns the entries as they were written: without any secret. Raises Fenced if
+        that position is somebody else's, and ItemChanged if an item was completed after it was
+        read.
         """
         token = f"{self.owner}-{next(self._appends)}"
         now = time.time()
@@ -117,8 +122,9 @@ class Journals:
             for seq, (_, body) in enumerate(written, expected_seq)
         ]
         marks = [{"item": i.id, "as_read": i.version, "seq": expected_seq} for i in taken]
-
-        charged = charges(before, [entry for entry, _ in written])
+        new_entries = [entry for entry, _ in written]
+        done = records(thread, before, new_entries, _caused(taken))
+        charged = charges(before, new_entries)
 
         def work(connection: Connection) -> None:
             new = True
@@ -127,6 +133,8 @@ class Journals:
                     new = _check_own(connection, thread, seq, token)
             if new:
                 self._ledger.record(connection, thread, charged)
+            if new and self._audit is not None:
+                self._audit.add(connection, *done)
             for seq, (entry, _) in enumerate(written, expected_seq):
                 _keep_questions(connection, thread, seq, entry)
             for mark in marks:
@@ -202,3 +210,15 @@ def _check_own(connection: Connection, thread: str, seq: int, token: str) -> boo
     if found != token:
         raise Fenced(words.fenced(thread))
     return False
+
+
+def new_owner() -> str:
+    """A name for this process that no other one has: its number, and by chance."""
+    return f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def _caused(taken: Sequence[StoredItem]) -> list[Taken]:
+    """The items whose effect, or that they had none, the audit trail holds."""
+    acts = (Kind.MESSAGE, Kind.CLICK, Kind.STOP)
+    items = [stored.item for stored in taken if stored.item.kind in acts]
+    return [Taken(item.kind.value, item.author, item.ts) for item in items]

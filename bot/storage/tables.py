@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -75,6 +76,20 @@ approvals = Table(
     Column("expires_at", Float, nullable=False),
     Index("approvals_expires_at", "expires_at"),
     comment="the questions that nobody has answered: for the sweep, the journal holds them too",
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("chain", String, nullable=False, comment="one for each process that writes"),
+    Column("seq", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False, comment="microseconds since the epoch"),
+    Column("kind", String, nullable=False),
+    Column("thread", String, nullable=False, comment="empty: of no thread"),
+    Column("body", Text, nullable=False, comment="JSON"),
+    Column("seal", String, nullable=False, comment="bot.audit.chain says of what"),
+    PrimaryKeyConstraint("chain", "seq"),
+    comment="who did what: nobody changes a row without its being found",
 )
 
 capabilities = Table(

@@ -6,6 +6,7 @@ Whoever says one imports `words`, whichever module of this package it stands in.
 
 from bot.words.access import *
 from bot.words.asking import *
+from bot.words.audit import *
 from bot.words.budget import *
 from bot.words.doctor import *
 from bot.words.host import *

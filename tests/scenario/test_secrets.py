@@ -27,7 +27,9 @@ async def test_a_secret_in_replies_files_and_questions_is_neither_posted_nor_sto
         await desk.answered("#general", ts, covers=ts)
 
     posted = "\n".join(desk.bot_replies("#general", ts))
-    stored = b"".join(path.read_bytes() for path in (desk.home / ".treadle").iterdir())
+    stored = b"".join(
+        path.read_bytes() for path in (desk.home / ".treadle").rglob("*") if path.is_file()
+    )
     sent = str(desk.model.requests)
     assert "the key is" in posted
     for form in (SECRET, encoded):
@@ -50,7 +52,9 @@ async def test_a_secret_in_a_message_that_was_read_from_the_thread_is_not_stored
         await desk.slack.until_delivered()
         desk.slack.courier.release()
         await desk.answered("#general", root, covers=ts)
-        stored = b"".join(path.read_bytes() for path in (desk.home / ".treadle").iterdir())
+        stored = b"".join(
+            path.read_bytes() for path in (desk.home / ".treadle").rglob("*") if path.is_file()
+        )
 
     assert b"the key is" in stored
     assert SECRET.encode() not in stored
