@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import words
+from bot.admin.live import Setting
 from bot.config import Need as Need
 from bot.config import Settings as Settings
 from bot.inert import inert
@@ -65,7 +66,8 @@ async def serve(
         stack.push_async_callback(front.deafen)
         unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
         front.outlet.unsettled.update(unfinished)
-        await front.listen(core.storing(runs))
+        store = core.storing(runs)
+        await front.listen(store, core.house(store))
         # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
         warming = asyncio.create_task(core.model.warm())
         stack.push_async_callback(asyncio.wait, [warming])
@@ -152,7 +154,7 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         admins=frozenset(settings.access.admins),
         slack_admins=settings.access.slack_admins,
         bots=frozenset(settings.access.bots),
-        verbosity=lambda channel: Verbosity(settings.for_channel(channel).verbosity),
+        verbosity=lambda channel: Verbosity(core.live.value(Setting.VERBOSITY, channel)),
         describe=core.describe,
         redact=core.redactor.text,
         deliveries=core.deliveries,

@@ -18,7 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from bot import words
 from bot.errors import DatabaseBusy, StorageError
 
-HEAD = "0004"
+HEAD = "0008"
 """The newest revision in `migrations/versions`; a test keeps it true."""
 
 

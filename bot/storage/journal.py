@@ -24,6 +24,7 @@ from bot.agent.entries import (
 from bot.agent.records import dump, load, load_all
 from bot.errors import Fenced, ItemChanged
 from bot.storage.inbox import StoredItem
+from bot.storage.refusals import keep_refusals
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.writer import Writer
 
@@ -119,6 +120,7 @@ class Journals:
                     _check_own(connection, thread, seq, token)
             for seq, (entry, _) in enumerate(written, expected_seq):
                 _keep_questions(connection, thread, seq, entry)
+                keep_refusals(connection, thread, seq, entry, now)
             for mark in marks:
                 if not connection.execute(_TAKE, mark).rowcount:
                     raise ItemChanged(words.item_changed(thread))

@@ -6,9 +6,11 @@ Whoever says one imports `words`, whichever module of this package it stands in.
 
 from bot.words.access import *
 from bot.words.asking import *
+from bot.words.commands import *
 from bot.words.doctor import *
 from bot.words.host import *
 from bot.words.model import *
+from bot.words.rules import *
 from bot.words.slack import *
 from bot.words.starting import *
 from bot.words.turns import *
