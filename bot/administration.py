@@ -74,9 +74,7 @@ class Status:
                 failed=health.failed_at,
                 problem=health.problem if whole else "",
             ),
-            words.status_sandbox(
-                held, missed=self.shell.missed, why=self.shell.off if whole else ""
-            ),
+            words.status_sandbox(held, missed=self.shell.missed, why=why),
             words.status_turns(len(running) - waiting, waiting),
             words.status_database(path.name if path else "PostgreSQL", HEAD),
         ]

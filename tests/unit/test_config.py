@@ -125,7 +125,7 @@ def test_every_name_of_the_contract_is_accepted_and_the_stated_defaults_are_the_
 
 
 def test_rules_in_another_form_of_toml_are_known_by_their_number(tmp_path: Path) -> None:
-    written = 'policy = [{ tool = "*", decision = "deny" }, { tool = "wikipedia", decision = "ask" }]'
+    written = 'policy = [{ tool = "*", decision = "deny" }, { tool = "*", decision = "ask" }]'
     assert [rule.place for rule in load(tmp_path, written).rules] == [
         *("treadle.toml policy[1]", "treadle.toml policy[2]")
     ]

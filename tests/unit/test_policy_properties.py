@@ -135,12 +135,10 @@ def test_nothing_is_allowed_in_an_unknown_place(
     assert severity(rules, [person], Place("T", ""), arguments) == ORDER.index(Verdict.DENY)
 
 
-@given(rules, places, people, arguments, st.sampled_from(["channel", "role", "user"]))
-def test_an_empty_list_selects_nobody(
-    rule: Rule, place: Place, person: Person, arguments: dict[str, object], selector: str
-) -> None:
-    empty = replace(rule, **{selector: ()})
-    assert empty.selects(person, place, "run_command") is Match.NO
+@given(rules, places, people)
+def test_an_empty_list_selects_nobody(rule: Rule, place: Place, person: Person) -> None:
+    for empty in (replace(rule, channel=()), replace(rule, role=()), replace(rule, user=())):
+        assert empty.selects(person, place, "run_command") is Match.NO
 
 
 @given(rule_lists, known, places, arguments)
