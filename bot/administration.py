@@ -19,14 +19,18 @@ from bot.storage.rules import Rules
 from bot.storage.writer import Writer
 
 
-async def open_live(settings: Settings, writer: Writer) -> Live:
-    """The rules in force. Raises StorageError if those made in Slack cannot be read."""
+def floor_of(settings: Settings) -> Floor:
+    """What the file says."""
 
     def setting(which: Setting, channel: str) -> str:
         return str(getattr(settings.for_channel(channel), which.value))
 
-    floor = Floor(settings.rules, settings.access.slack_may_loosen, setting)
-    live = Live(floor, Rules(writer))
+    return Floor(settings.rules, settings.access.slack_may_loosen, setting)
+
+
+async def open_live(settings: Settings, writer: Writer) -> Live:
+    """The rules in force. Raises StorageError if those made in Slack cannot be read."""
+    live = Live(floor_of(settings), Rules(writer))
     await live.load()
     return live
 

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -111,6 +111,56 @@ def doctor(
     for finding in findings:
         _say(str(finding))
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+policy = typer.Typer(help="Look at the rules: who may do what, and why.", no_args_is_help=True)
+app.add_typer(policy, name="policy")
+
+
+@policy.command()
+def explain(
+    user: Annotated[str, typer.Argument(help="A user id, as in U0123456789.")],
+    channel: Annotated[str, typer.Argument(help="A channel id, as in C0123456789.")],
+    tool: Annotated[str, typer.Argument(help="A tool's name.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="name=value, or one JSON object.")
+    ] = None,
+    role: Annotated[
+        str, typer.Option(help="admin, member or guest.", show_default="as in [access] admins")
+    ] = "",
+) -> None:
+    """Say what the rules decide about a call, and which rule it is. Slack is not asked."""
+    from bot.main import Need, read_settings
+    from bot.policy_report import explain_policy
+
+    settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.NOTHING), verbose=False)
+    _report(lambda: list(explain_policy(settings, user, channel, tool, arguments or [], role)))
+
+
+@policy.command()
+def check(file: Annotated[str, typer.Argument(help="A configuration file.")]) -> None:
+    """Say what is wrong, or probably not meant, in a file's rules."""
+    from bot.main import Need, read_settings
+    from bot.policy_report import check_policy
+
+    environ = {**os.environ, "TREADLE_CONFIG": file}
+    settings = _start(lambda: read_settings(environ, Path.cwd(), Need.NOTHING), verbose=False)
+    found = _report(lambda: check_policy(settings))
+    if not found:
+        _say(words.policy_is_fine(file, len(settings.rules)))
+    raise typer.Exit(1 if found else 0)
+
+
+def _report(look: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """Print what there is to say."""
+    try:
+        lines = look()
+    except TreadleError as error:
+        _warn(str(error))
+        raise typer.Exit(2) from None
+    for line in lines:
+        _say(line)
+    return lines
 
 
 def main() -> None:

@@ -139,10 +139,14 @@ class Live:
     def _take(self, made: Made) -> None:
         if made.revision < self._made.revision:
             return  # a later one was read meanwhile
-        self._made = made
-        off = tuple(_switched_off(choice) for choice in made.choices if _is_switch(choice))
-        slack = tuple(stored.rule for stored in made.rules)
-        self._book = RuleBook(self.floor.rules, slack, off, self.floor.slack_may_loosen)
+        self._made, self._book = made, book_of(self.floor, made)
+
+
+def book_of(floor: Floor, made: Made) -> RuleBook:
+    """The file's rules and what was made in Slack as one book."""
+    off = tuple(_switched_off(choice) for choice in made.choices if _is_switch(choice))
+    slack = tuple(stored.rule for stored in made.rules)
+    return RuleBook(floor.rules, slack, off, floor.slack_may_loosen)
 
 
 def _is_switch(choice: Choice) -> bool:

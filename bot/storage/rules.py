@@ -10,8 +10,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, create_engine, delete, insert, inspect, select, update
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 
 from bot import words
 from bot.errors import StorageError
@@ -118,6 +122,26 @@ class Rules:
             _count(connection, REVISION)
 
         await self._writer.run(work)
+
+
+def look_up(path: Path) -> Made:
+    """What is made in the SQLite file at `path`, read beside whoever owns it; nothing is changed.
+
+    Nothing if there is no such file yet. Raises StorageError.
+    """
+    if not path.exists():
+        return Made()
+    engine = create_engine(
+        f"sqlite:///file:{quote(str(path))}?mode=ro&uri=true", poolclass=NullPool
+    )
+    try:
+        with engine.connect() as connection:
+            known = inspect(connection).has_table(rules.name)
+            return _read(connection) if known else Made()
+    except DBAPIError as error:
+        raise StorageError(words.database_unusable(path, str(error.orig))) from error
+    finally:
+        engine.dispose()
 
 
 def day_of(at: float) -> str:

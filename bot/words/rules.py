@@ -117,3 +117,31 @@ def why_head(where: str, when: str) -> str:
 
 def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def explain_head(user: str, role: str, channel: str, tool: str) -> str:
+    return f"{user} ({role}) calls {tool} in {channel}:"
+
+
+def explain_not_enabled(tool: str) -> str:
+    return f"{tool} is not among [tools] enabled, so it does not exist here."
+
+
+def explain_decision(verdict: str, reason: str) -> str:
+    return f"{verdict.upper()}: {reason}"
+
+
+def rule_about(place: str, said: str, fits: str) -> str:
+    note = {"yes": "matches", "no": "does not match these arguments", "perhaps": "may match"}
+    return f"  {place}: {said} ({note[fits]})"
+
+
+def explain_arguments(why: str) -> str:
+    return (
+        f"These arguments cannot be: {why.rstrip('.')}. Give them as name=value, for example "
+        "command='git log', or as one JSON object."
+    )
+
+
+def policy_is_fine(file: str, rules: int) -> str:
+    return f"{file}: {rules} rules, and nothing in them looks wrong."
