@@ -18,7 +18,7 @@ from bot.model.knowledge import DIALECT, REFUSES
 from bot.parts import all_tools, make_model, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
 from bot.shell import prove_sandbox
-from bot.slack.app import build_app
+from bot.slack.app import Visits, build_app
 from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
@@ -204,7 +204,7 @@ async def _events(settings: Settings, wait: int) -> str:
     try:
         identity = await identify(client)
         me = Self(identity.user_id, identity.bot_id)
-        app = build_app(client, identity, me, None, look, lambda _: None)
+        app = build_app(client, identity, me, None, look, Visits())
         sockets = Sockets(app, client, reveal(settings.env.slack_app_token))
         await sockets.start()
         try:

@@ -7,20 +7,18 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot import words
-from bot.agent.budgets import By
+from bot import reports, words
+from bot.console import log_to_terminal, put, say, settings_for, start, warn
 from bot.errors import TreadleError
 
 if TYPE_CHECKING:
-    from bot.main import Identity, Settings
-
-T = TypeVar("T")
+    from bot.main import Identity
 
 app = typer.Typer(
     name="treadle",
@@ -30,10 +28,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-audit = typer.Typer(
-    help="The audit trail: who did what, when, by which rule.", no_args_is_help=True
-)
-app.add_typer(audit, name="audit")
+app.command()(reports.usage)
+app.add_typer(reports.audit, name="audit")
+app.add_typer(reports.policy, name="policy")
 
 Host = Annotated[str, typer.Option(help="Address to listen on for Slack's HTTP requests.")]
 Port = Annotated[
@@ -47,16 +44,16 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every step."
 @app.command()
 def run(host: Host = "127.0.0.1", port: Port = 3000, verbose: Verbose = False) -> None:
     """Serve one Slack workspace: Socket Mode with an app token, else signed HTTP."""
-    from bot.main import Need, read_settings, run_slack
+    from bot.main import Need, run_slack
 
-    settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.RUN), verbose)
+    settings = settings_for(Need.RUN, verbose=verbose)
     by_socket = settings.env.slack_app_token is not None
 
     def ready(identity: Identity) -> None:
         for warning in identity.warnings:
-            _warn(warning)
+            warn(warning)
         door = words.door_socket() if by_socket else words.door_http(host, port)
-        _say(words.ready(identity.user, identity.team, settings.model_name, door))
+        say(words.ready(identity.user, identity.team, settings.model_name, door))
 
     async def serve() -> None:
         await run_slack(settings, stop=_stop_signal(), ready=ready, host=host, port=port)
@@ -81,10 +78,10 @@ def demo(
     """A small Slack workspace on a local page, with Treadle in it: no account, no key."""
     from bot.main import demo_settings, run_demo
 
-    settings = _start(lambda: demo_settings(os.environ, Path.cwd()), verbose)
+    settings = start(lambda: demo_settings(os.environ, Path.cwd()), verbose)
 
     def ready(address: str) -> None:
-        _say(words.demo_ready(address))
+        say(words.demo_ready(address))
         if browser and sys.stdout.isatty():
             typer.launch(address)
 
@@ -97,12 +94,12 @@ def demo(
 @app.command()
 def chat(verbose: Verbose = False) -> None:
     """Talk to Treadle in this terminal: the same loop, tools and journal."""
-    from bot.main import Need, read_settings, run_chat
+    from bot.main import Need, run_chat
 
-    settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.CHAT), verbose)
+    settings = settings_for(Need.CHAT, verbose=verbose)
     if not verbose:  # what ends a turn is said in the conversation, which is this terminal
         logging.getLogger("bot.runs.runner").setLevel(logging.ERROR)
-    _run(run_chat(settings, _say, _put))
+    _run(run_chat(settings, say, put))
 
 
 @app.command()
@@ -115,66 +112,11 @@ def doctor(
     """Check the settings, the workspace, the model and Slack, and say what to do."""
     from bot.main import examine_host
 
-    _log(verbose=False)
+    log_to_terminal(verbose=False)
     findings = asyncio.run(examine_host(os.environ, Path.cwd(), wait, forget=forget_model))
     for finding in findings:
-        _say(str(finding))
+        say(str(finding))
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
-
-
-@app.command()
-def usage(
-    days: Annotated[int, typer.Option(min=1, max=366, help="Today and the days before.")] = 7,
-    by: Annotated[By, typer.Option(help="What a row is about.")] = By.DAY,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As comma-separated values.")] = False,
-) -> None:
-    """What the model used: turns, calls, tokens and cost."""
-    from bot.main import Need, read_settings, report_usage
-
-    settings = _start(lambda: read_settings(os.environ, Path.cwd(), Need.CHAT), verbose=False)
-    try:
-        report = report_usage(settings, days, by)
-    except TreadleError as error:
-        _warn(str(error))
-        raise typer.Exit(1) from None
-    if as_csv:
-        report.write_csv(sys.stdout)
-    else:
-        _say(report.table())
-
-
-@audit.command()
-def verify(
-    head: Annotated[
-        list[str] | None,
-        typer.Option(help="A newest row as the log shows it (CHAIN:ROW:SEAL); may be repeated."),
-    ] = None,
-    old_key: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A variable that holds an older key; may be repeated."),
-    ] = None,
-) -> None:
-    """Prove that no row was altered, removed, moved or put in; exits with 1 if one was."""
-    from bot.trail import verify_trail
-
-    def prove() -> bool:
-        heads, keys = head or (), old_key or ()
-        return verify_trail(os.environ, Path.cwd(), _say, recorded=heads, old_keys=keys)
-
-    raise typer.Exit(0 if _trail(prove) else 1)
-
-
-@audit.command()
-def export(
-    since: Annotated[str, typer.Option(help="From this time on: 2026-01-31, or with T09:30.")] = "",
-    until: Annotated[str, typer.Option(help="Before this time.")] = "",
-    thread: Annotated[str, typer.Option(help="Only of this thread: TEAM:CHANNEL:TS.")] = "",
-) -> None:
-    """Write the rows by time, each as one line of JSON."""
-    from bot.trail import Wanted, export_trail
-
-    wanted = Wanted(since, until, thread)
-    _trail(lambda: export_trail(os.environ, Path.cwd(), _say, wanted))
 
 
 def main() -> None:
@@ -182,37 +124,11 @@ def main() -> None:
     app()
 
 
-def _start(load: Callable[[], Settings], verbose: bool) -> Settings:
-    """The settings, with logging that never shows a secret."""
-    _log(verbose)
-    try:
-        settings = load()
-    except TreadleError as error:
-        _warn(str(error))
-        raise typer.Exit(2) from None
-    from bot.main import redacted_formatter
-
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(redacted_formatter(settings))
-    for warning in settings.warnings:
-        _warn(warning)
-    return settings
-
-
-def _trail(work: Callable[[], T]) -> T:
-    _log(verbose=False)
-    try:
-        return work()
-    except TreadleError as error:
-        _warn(str(error))
-        raise typer.Exit(2) from None
-
-
 def _run(work: Coroutine[None, None, None]) -> None:
     try:
         asyncio.run(work)
     except TreadleError as error:
-        _warn(str(error))
+        warn(str(error))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
@@ -225,19 +141,3 @@ def _stop_signal() -> asyncio.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     return stop
-
-
-def _log(verbose: bool) -> None:
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING)
-
-
-def _say(text: str) -> None:
-    typer.echo(text)
-
-
-def _put(text: str) -> None:
-    typer.echo(text, nl=False)
-
-
-def _warn(text: str) -> None:
-    typer.echo(text, err=True)

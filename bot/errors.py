@@ -15,7 +15,8 @@
     ├── DeliveryError            the runner: Slack did not take a message
     │   ├── DeliveryRefused      Slack said no: the same call will fail again
     │   └── DeliveryUnknown      no answer came: the message may or may not stand there
-    └── LookupFailed             the runner: a person could not be looked up; nothing is allowed
+    ├── LookupFailed             the runner: a person could not be looked up; nothing is allowed
+    └── NotPermitted             whoever asked: only an admin may change this; nothing was changed
 
 `tools.base.ToolError` is apart: its text is for the model. Anything else is a bug:
 a traceback in the log and an id in the thread.
@@ -95,3 +96,7 @@ class DeliveryUnknown(DeliveryError):
 
 class LookupFailed(TreadleError):
     """Who somebody is could not be found out."""
+
+
+class NotPermitted(TreadleError):
+    """Somebody asked for a change that only an admin may make; nothing was changed."""

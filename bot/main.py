@@ -11,14 +11,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import words
 from bot.accounts import footer
-from bot.agent.budgets import By
+from bot.admin.live import Setting
 from bot.config import Need as Need
 from bot.config import Settings as Settings
 from bot.inert import inert
@@ -34,7 +33,6 @@ from bot.terminal import in_terminal
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
-    from bot.usage_report import Report
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +68,8 @@ async def serve(
         stack.push_async_callback(front.deafen)
         unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
         front.outlet.unsettled.update(unfinished)
-        await front.listen(core.storing(runs))
+        store = core.storing(runs)
+        await front.listen(store, core.house(store))
         # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
         warming = asyncio.create_task(core.model.warm())
         stack.push_async_callback(asyncio.wait, [warming])
@@ -138,13 +137,6 @@ async def examine_host(
     return await examine_host(environ, cwd, wait, forget=forget)
 
 
-def report_usage(settings: Settings, days: int, by: By) -> Report:
-    """What the model used in the last days."""
-    from bot.usage_report import usage_report
-
-    return usage_report(settings, days, by, datetime.now(UTC))
-
-
 def demo_settings(environ: Mapping[str, str], cwd: Path) -> Settings:
     """The demo's own settings; no Slack variable is read."""
     from bot.demo import demo_settings
@@ -164,7 +156,7 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         admins=frozenset(settings.access.admins),
         slack_admins=settings.access.slack_admins,
         bots=frozenset(settings.access.bots),
-        verbosity=lambda channel: Verbosity(settings.for_channel(channel).verbosity),
+        verbosity=lambda channel: Verbosity(core.live.value(Setting.VERBOSITY, channel)),
         describe=core.describe,
         footer=partial(footer, settings, core.budget.rates),
         redact=core.redactor.text,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 import time
 from collections.abc import (
     AsyncIterator,
@@ -15,33 +14,36 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from bot import sealing, words
 from bot.accounts import make_budget, rates
+from bot.admin.house import House, ToolInfo
+from bot.admin.live import Live, Setting
+from bot.administration import Status, explaining, open_live
 from bot.admission import admit, approvers
-from bot.agent.context import observation_limit
-from bot.agent.dialects.tool_docs import FILES
 from bot.agent.entries import ToolCall
 from bot.agent.guard import Limits
-from bot.agent.prompt import Facts
 from bot.config import MARKER, Need, Settings, load_settings
-from bot.errors import ConfigError, TreadleError
+from bot.errors import ConfigError
 from bot.model import RETRIES, ChatModel, Endpoint
+from bot.policy import may_speak
 from bot.redact import Redactor
 from bot.rehearsal import RehearsalModel
 from bot.runs.answers import Answers
-from bot.runs.brains import Brains, Hands
+from bot.runs.brains import Brains
 from bot.runs.budget import Budget
 from bot.runs.door import Door
+from bot.runs.health import Health, ObservedModel
 from bot.runs.intake import Intake
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Outlet, People, Surroundings
 from bot.runs.runner import Runner
 from bot.runs.sweep import SWEEP_SECONDS, sweep
+from bot.runs.turns import Turns
 from bot.shell import SHELL, Shell, open_shell, sandbox_settings
 from bot.storage.audit import Audit
 from bot.storage.capabilities import Capabilities
@@ -49,15 +51,16 @@ from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals, new_owner
+from bot.storage.refusals import Refusals
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
-from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError
+from bot.terminal import in_terminal
+from bot.toolbox import make_brains
+from tools.base import Tool, ToolDefinitionError, ToolError
 from tools.catalog import builtin_tools
-from tools.listing import EntryKind
 from tools.loading import load_tools
 from tools.sandbox.probe import owner_of
-from tools.toolset import Toolset, describe, registry
-from tools.truncate import OUTPUT_LIMIT
+from tools.toolset import describe, registry
 from tools.workspaces import Scope, Workspaces
 
 REHEARSAL_PAUSE = 0.5
@@ -87,6 +90,14 @@ class Core:
     brains: Brains
     shell: Shell
     audit: Audit
+    live: Live
+    refusals: Refusals
+    health: Health = field(default_factory=Health)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Every name of a tool of this release, with the one that rules know it by."""
+        return {name: tool.name for name, tool in registry(self.tools).items()}
 
     def usable(self) -> Sequence[Tool]:
         """The tools that this host can run and the operator has not switched off."""
@@ -107,15 +118,16 @@ class Core:
             surroundings,
             door,
             Answers(door, approvers(settings), SystemClock()),
-            lambda channel: settings.for_channel(channel).reply_in_threads == "mention",
+            lambda channel: self.live.value(Setting.REPLIES, channel) == "mention",
             frozenset(settings.access.bots),
             SystemClock(),
+            explaining(self.live, self.names, self.describe),
         )
         runner = Runner(
             self.journals,
             self.inbox,
             intake,
-            self.model,
+            ObservedModel(self.model, self.health, SystemClock()),
             self.brains,
             outlet,
             make_limits(settings),
@@ -124,15 +136,34 @@ class Core:
         )
         return LocalRuns(runner.work)
 
+    def house(self, store: Callable[[Item], Awaitable[None]]) -> House:
+        """What stands behind `/treadle` and the Home tab; `store` as from `storing`."""
+        settings = self.settings
+        turns = Turns(self.journals, store, in_terminal, SystemClock())
+        state = Status(settings, self.model.name, self.health, self.shell, turns)
+        return House(
+            self.live,
+            [ToolInfo(tool.name, tool.description.split("\n")[0]) for tool in self.usable()],
+            self.names,
+            self.describe,
+            lambda person, place: may_speak(settings.access.speakers, person, place),
+            settings.access.refusal == "silent",
+            self.refusals,
+            turns,
+            state.lines,
+        )
+
     @asynccontextmanager
     async def sweeping(self, runs: LocalRuns, every: float = SWEEP_SECONDS) -> AsyncIterator[None]:
-        """Meanwhile questions that nobody answers in time expire."""
-        task = asyncio.create_task(sweep(self.journals, self.storing(runs), SystemClock(), every))
+        """Meanwhile questions that nobody answers expire, and changes elsewhere are taken up."""
+        expiring = sweep(self.journals, self.storing(runs), SystemClock(), every)
+        tasks = [asyncio.create_task(work) for work in (expiring, self.live.follow())]
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def storing(self, runs: LocalRuns) -> Callable[[Item], Awaitable[None]]:
         """Stores an item, then wakes its thread; durable on return."""
@@ -163,6 +194,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
         known = rates(settings, real=isinstance(model, ChatModel))
         try:
             shell = await open_shell(settings)
+            live = await open_live(settings, writer)
             async with trail.running(sealing.about_process(settings)):
                 yield Core(
                     settings,
@@ -174,9 +206,11 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                     capabilities,
                     model,
                     tools,
-                    make_brains(settings, tools, workspaces, shell),
+                    make_brains(settings, tools, workspaces, shell, live),
                     shell,
                     audit,
+                    live,
+                    Refusals(writer),
                 )
         finally:
             await writer.close()
@@ -240,53 +274,6 @@ def open_workspaces(settings: Settings) -> Iterator[Workspaces]:
         raise ConfigError(words.workspace_unusable(settings.workspace_root, why)) from error
     with closing(workspaces):
         yield workspaces
-
-
-def make_brains(
-    settings: Settings, tools: tuple[Tool, ...], workspaces: Workspaces, shell: Shell
-) -> Brains:
-    enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
-    off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
-    if shell.off:
-        off[SHELL] = shell.off
-    output_limit = observation_limit(settings.model.context_tokens, OUTPUT_LIMIT)
-
-    @contextmanager
-    def hands(thread: str) -> Iterator[Hands]:
-        try:
-            workspace = workspaces.open(*thread.split(":", 2))
-        except ToolError as error:
-            raise TreadleError(str(error)) from error
-        with workspace:
-            context = ToolContext(workspace, shell.sandbox, output_limit=output_limit)
-            yield Toolset(tools, context, enabled, off)
-
-    # What the operator switched off does not exist; what this host lacks is said once.
-    lacking = {name: why for name, why in off.items() if name != SHELL or shell.missed}
-    missing = {name: why for name, why in lacking.items() if enabled is None or name in enabled}
-
-    def facts(thread: str) -> Facts:
-        return Facts(
-            words.place_of(thread.split(":", 2)[1]),
-            missing=missing,
-            files=file_names(workspaces, thread),
-            system=platform.system(),
-            machine=platform.machine(),
-            python=platform.python_version(),
-        )
-
-    return Brains(hands, lambda: settings.rules, facts, ToolError)
-
-
-def file_names(workspaces: Workspaces, thread: str) -> tuple[str, ...]:
-    """What stands in a thread's workspace, for the prompts that say so."""
-    try:
-        with workspaces.open(*thread.split(":", 2)) as workspace:
-            entries = workspace.list_directory(limit=FILES).entries
-    except ToolError:
-        return ()  # the turn itself will say what is wrong with the workspace
-    slash = {EntryKind.DIRECTORY: "/"}
-    return tuple(f"{entry.name}{slash.get(entry.kind, '')}" for entry in entries)
 
 
 def read_settings(environ: Mapping[str, str], cwd: Path, need: Need) -> Settings:

@@ -11,7 +11,7 @@ known, the argument was not given, a newline decides) is taken both ways and the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 
 from bot.patterns import Match, Pattern
@@ -33,6 +33,10 @@ class Role(StrEnum):
     GUEST = "guest"
 
 
+BOT_ROLE = "bot"
+"""Of a bot that `[access] bots` names: it has no role that a rule can name."""
+
+
 class Level(IntEnum):
     """Where a rule belongs, from the broadest to the narrowest."""
 
@@ -44,7 +48,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who speaks to the bot; a `role` that is none of Role's is an unknown one."""
+    """Somebody who speaks to the bot; a `role` that is neither Role's nor a bot's is unknown."""
 
     id: str
     role: str = Role.MEMBER.value
@@ -115,11 +119,15 @@ def _possible(roles: tuple[str, ...]) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict, the sentence that explains it and the rule that spoke (None: no rule did)."""
+    """The verdict, the sentence that explains it and the rule that spoke (None: no rule did).
+
+    `about` is the id of the person for whom it is so: of several the one who is held strictest.
+    """
 
     verdict: Verdict
     reason: str
     rule: Rule | None = None
+    about: str = ""
 
 
 _SAYS = {Verdict.ALLOW: "allows", Verdict.ASK: "asks a person about", Verdict.DENY: "denies"}
@@ -146,7 +154,7 @@ def decide(
     tool: str,
     arguments: Mapping[str, object],
 ) -> Decision:
-    """The strictest decision over `people`; without any person nothing is allowed.
+    """The strictest decision over `people`; nothing is allowed where it is not known who or where.
 
     `tool` is the tool's own name (other names are resolved by the caller) and `arguments` are the
     checked ones that the tool would get. An argument that is missing or null satisfies no allow
@@ -175,13 +183,21 @@ def _decide(
 ) -> Decision:
     if not people:
         return Decision(Verdict.DENY, "Nobody is known to have asked for this.")
+    if not place.channel:
+        return Decision(Verdict.DENY, "It is not known where this was asked for.")
     found = []
     for person in people:
+        if not _is_known(person):
+            return Decision(Verdict.DENY, "It is not known who asked for this.", about=person.id)
         about = [(rule, rule.selects(person, place, tool)) for rule in rules]
         for level in Level:
             mine = [(rule, who) for rule, who in about if rule.level is level and who]
-            found.append(_first(mine, tool, fits, pick))
+            found.append(replace(_first(mine, tool, fits, pick), about=person.id))
     return strictest(found)
+
+
+def _is_known(person: Person) -> bool:
+    return bool(person.id) and person.role in (*Role.__members__.values(), BOT_ROLE)
 
 
 def _first(

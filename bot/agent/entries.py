@@ -124,6 +124,10 @@ class Decided:
     rule: str = ""
     digest: str = ""
     """Of the tool and its checked arguments, where a person is to be asked about them."""
+    heard: tuple[str, ...] = ()
+    """The ids of those whose messages were taken, where the call is not simply allowed."""
+    about: str = ""
+    """The one of them for whom it is so."""
 
 
 class Answer(StrEnum):

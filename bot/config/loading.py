@@ -5,6 +5,7 @@ Nothing here looks at the process's own environment or directory: both are hande
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ from bot.errors import ConfigError
 
 OwnTools: TypeAlias = Callable[[tuple[str, ...]], Collection[str]]
 """The names of one's own tools, from the entries of [tools] modules; may raise ConfigError."""
+
+
+_POLICY = re.compile(r"\s*\[\[\s*(policy|\"policy\"|'policy')\s*\]\]")
 
 
 class Need(Enum):
@@ -60,11 +64,15 @@ def load_settings(
     problems.extend(_missing(given, env, broken, need))
     paths = _Paths(cwd, environ.get("HOME", ""))
     config_path = paths.resolve(env.config)
-    data = _read_toml(config_path, "TREADLE_CONFIG" in given.values.keys() - broken, problems)
+    named = "TREADLE_CONFIG" in given.values.keys() - broken
+    text = _read_text(config_path, named, problems)
+    data = _tables(text, config_path.name, problems)
     modules = _modules(data, paths, paths.resolve(env.workspace))
     known = _known_tools(modules, own_tools, problems)
     file, wrong = _sections(data, config_path.name, known, problems)
     settings = _assemble(file, env, config_path, paths, problems)
+    lines = policy_lines(text, len(settings.policy))
+    settings = settings.model_copy(update={"policy_lines": lines})
     problems.extend(cross_problems(settings, broken | wrong, cwd))
     if problems:
         raise ConfigError(_text(problems))
@@ -139,10 +147,10 @@ def _missing(
             yield Problem(name, text, example(fields[name]))
 
 
-def _read_toml(path: Path, named: bool, problems: list[Problem]) -> dict[str, object]:
-    """The tables of the file; none if the file may be absent and is."""
+def _read_text(path: Path, named: bool, problems: list[Problem]) -> str:
+    """The file's text; none if the file may be absent and is."""
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return path.read_text("utf-8-sig")
     except FileNotFoundError:
         if named:
             problems.append(Problem("TREADLE_CONFIG", f"names {path}, and there is no such file"))
@@ -150,9 +158,22 @@ def _read_toml(path: Path, named: bool, problems: list[Problem]) -> dict[str, ob
         problems.append(Problem(str(path), f"cannot be read: {error.strerror}"))
     except UnicodeDecodeError:
         problems.append(Problem(str(path), "is not UTF-8 text"))
+    return ""
+
+
+def _tables(text: str, name: str, problems: list[Problem]) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        problems.append(Problem(path.name, f"is not TOML: {error}", "limits.max_steps = 25"))
+        problems.append(Problem(name, f"is not TOML: {error}", "limits.max_steps = 25"))
     return {}
+
+
+def policy_lines(text: str, rules: int) -> tuple[int, ...]:
+    """The line of each [[policy]] table; none where the rules are written in another form."""
+    lines = text.splitlines()
+    found = tuple(number for number, line in enumerate(lines, start=1) if _POLICY.match(line))
+    return found if len(found) == rules else ()
 
 
 def _modules(data: Mapping[str, object], paths: _Paths, workspace: Path) -> tuple[str, ...]:

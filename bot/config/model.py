@@ -212,6 +212,8 @@ class Settings(File):
     database_path: Path | None
     """The SQLite file; None where TREADLE_DATABASE_URL names a PostgreSQL server."""
     config_path: Path
+    policy_lines: tuple[int, ...] = ()
+    """The line of each [[policy]] table in the file; empty where the rules have another form."""
     warnings: tuple[str, ...] = ()
     """Sentences for the person who starts Treadle; nothing that stops the start."""
 
@@ -224,9 +226,10 @@ class Settings(File):
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the file in their order."""
         name = self.config_path.name
+        places = [f"{name} line {line}" for line in self.policy_lines]
+        places = places or [f"{name} policy[{n}]" for n in range(1, len(self.policy) + 1)]
         return tuple(
-            section.rule(f"{name} policy[{number}]")
-            for number, section in enumerate(self.policy, start=1)
+            section.rule(place) for section, place in zip(self.policy, places, strict=True)
         )
 
     def for_channel(self, channel_id: str) -> SlackSection:

@@ -1,5 +1,6 @@
 """A person of the workspace, as tests and the page act for them."""
 
+import re
 import uuid
 from collections.abc import Sequence
 
@@ -12,6 +13,8 @@ from bot.local_slack.options import BOT_USER_ID, TEAM_ID
 from bot.local_slack.shapes import Json, PersonError
 from bot.local_slack.text import as_stored, rich_text
 from bot.local_slack.world import Channel, Member, World
+
+_NAMED = re.compile(r"<@(\w+)>")
 
 
 class Person(Clicks):
@@ -136,13 +139,17 @@ class Person(Clicks):
         emit(self._world, event, place)
 
     async def slash(self, channel: str, command: str, text: str = "") -> Json | None:
-        """Run a slash command; the app's direct answer, if it gave one with its ack."""
+        """Run a slash command; the app's direct answer, if it gave one with its ack.
+
+        The text is escaped, as with ``should_escape: true`` in the manifest.
+        """
         place = self._place(channel)
         if command not in self._world.options.commands:
             raise PersonError(
                 f"{command} is not a valid command. To send it as a message, put a space before it."
             )
-        payload = interactions.slash(self._world, self.member, place, command, text)
+        stored = _NAMED.sub(self._labelled, self._stored(text))
+        payload = interactions.slash(self._world, self.member, place, command, stored)
         outcome = await self._ask(Kind.SLASH, payload)
         given = outcome.body or ({"text": outcome.text} if outcome.text else None)
         if given is None or not (given.get("text") or given.get("blocks")):
@@ -178,6 +185,10 @@ class Person(Clicks):
         if plainly(lambda: messages.find(place, ts)).get("user") != self.id:
             raise PersonError("This message is somebody else's.")
         return place
+
+    def _labelled(self, mark: re.Match[str]) -> str:
+        """A person's mark as commands get it, with the name in it."""
+        return f"<@{mark[1]}|{self._world.members[mark[1]].name}>"
 
     def _stored(self, text: str) -> str:
         people: dict[str, str] = {}

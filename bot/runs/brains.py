@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot import policy
 from bot.agent.entries import Answered, Decided, Edited, Entry, ToolCall, User
 from bot.agent.ports import Decide, Json, ToolResult, Toolset, ToolSpec
 from bot.agent.prompt import Facts
-from bot.policy import Person, Place, Rule, Verdict
+from bot.policy import Person, Place, Verdict
+from bot.rulebook import RuleBook
 
 
 class Hands(Toolset, Protocol):
@@ -59,7 +59,7 @@ class Brains:
     """Makes the brain for a thread. `unusable` is what `Hands.arguments` raises."""
 
     hands: Callable[[str], AbstractContextManager[Hands]]
-    rules: Callable[[], Sequence[Rule]]
+    rules: Callable[[], RuleBook]
     facts: Callable[[str], Facts]
     unusable: type[Exception]
 
@@ -77,7 +77,7 @@ class _Judge:
     """`bot.agent.ports.Decide`: the strictest decision over everybody heard."""
 
     hands: Hands
-    rules: Callable[[], Sequence[Rule]]
+    rules: Callable[[], RuleBook]
     place: Place
     heard: Heard
     unusable: type[Exception]
@@ -90,10 +90,14 @@ class _Judge:
         except self.unusable:
             # It cannot run; with no arguments no allow rule is met and none is got past.
             arguments = {}
-        found = policy.decide(self.rules(), self.heard(), self.place, name, arguments)
+        people = self.heard()
+        found = self.rules().decide(people, self.place, name, arguments)
         rule = found.rule.place if found.rule is not None else ""
+        if found.verdict is Verdict.ALLOW:
+            return Decided(call.id, found.verdict, found.reason, rule)
         digest = _digest(name, arguments) if found.verdict is Verdict.ASK else ""
-        return Decided(call.id, found.verdict, found.reason, rule, digest)
+        heard = tuple(dict.fromkeys(person.id for person in people))
+        return Decided(call.id, found.verdict, found.reason, rule, digest, heard, found.about)
 
     def shows(self, name: str) -> bool:
         """Whether the turn's first speaker could use a tool.
@@ -101,7 +105,7 @@ class _Judge:
         Whoever speaks later changes nothing of it, so that what the model is sent first stays the
         same within a turn (prompt caches); their rights are asked for when a tool is called.
         """
-        return policy.visible(self.rules(), self.heard()[-1:], self.place, name)
+        return self.rules().visible(self.heard()[-1:], self.place, name)
 
 
 def _digest(name: str, arguments: Mapping[str, Json]) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from bot.agent.entries import Refused
 from bot.errors import LookupFailed
-from bot.policy import Person, Place, Role
+from bot.policy import BOT_ROLE, Person, Place, Role
 from bot.runs.ports import People
 from bot.storage.inbox import Item
 
@@ -38,7 +38,7 @@ class Door:
 
     async def _person(self, item: Item) -> Person:
         if item.is_bot:
-            return Person(item.author, role="bot", bot=True)
+            return Person(item.author, role=BOT_ROLE, bot=True)
         person = await self.people.lookup(item.author, item.team)
         if item.author_team in ("", item.team):
             return person

@@ -38,6 +38,8 @@ from bot.runs.waiting import (
 from bot.storage.inbox import Addressing, Item, Kind, StoredItem
 
 TOO_OLD_SECONDS = 6 * 3600.0
+ASKS_WHY = "!why"
+"""As the whole message: no question for the model. Slack has no slash commands in threads."""
 MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
 
 
@@ -53,6 +55,8 @@ class Intake:
     """Whether replies in this channel need a mention (`reply_in_threads`)."""
     allowed_bots: frozenset[str]
     clock: Clock
+    why: Callable[[Sequence[Entry], str], str]
+    """Explains the last refusal that somebody got in a thread."""
 
     async def entries(
         self, journal: Sequence[Entry], root_addressed: bool, items: Sequence[StoredItem]
@@ -95,6 +99,10 @@ class Intake:
                 taken.append(stored)
             elif item.kind is Kind.MESSAGE and not told(so_far, item.ts):
                 found = await self._message(so_far, root_addressed, stored)
+                if _asks_why(item):
+                    new += found
+                    taken.append(stored)
+                    continue
                 new += [Told(item.ts)] if any(isinstance(e, User) for e in found) else []
         return new, taken
 
@@ -140,6 +148,8 @@ class Intake:
         person = await self.door.admitted(item)
         if isinstance(person, Refused):
             return [person]
+        if _asks_why(item):
+            return [Refused((item.ts,), self.why(journal, item.author), item.author)]
         name = await self.people.name(item.author, item.team)
         user = User(await self._readable(item), item.author, name, item.ts, person.role)
         return [*await self._quoted(journal, item), user]
@@ -198,3 +208,7 @@ class Intake:
         text = MENTION.sub(lambda match: f"@{names[match[1]]}", item.text)
         files = "".join(f"\n{words.attached(name)}" for name in item.files)
         return (text + files).strip()
+
+
+def _asks_why(item: Item) -> bool:
+    return item.text.strip().casefold() == ASKS_WHY

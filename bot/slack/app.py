@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.commands import answer_command
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, read_event
+from bot.slack.inbound import Payload, Self, mapping_of, read_event, team_of
 from bot.slack.preflight import Identity
 from bot.storage.inbox import Item
 
@@ -26,8 +26,30 @@ def _bolt_log() -> logging.Logger:
     return bolt
 
 
+HOME = re.compile("treadle_home_.*")
 OURS = re.compile("treadle_.*")
 ANYTHING = re.compile(r".*", re.S)
+
+
+def _nothing(_: Payload) -> None:
+    """Nobody is there to be told."""
+
+
+def _no_problem(_: Payload) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """Who is told of what is no inbox item. Each must return at once: Slack waits.
+
+    `submitted` returns what is wrong with a modal, by block; nothing wrong closes it.
+    """
+
+    opened: Callable[[Payload], None] = _nothing
+    clicked: Callable[[Payload], None] = _nothing
+    submitted: Callable[[Payload], Mapping[str, str]] = _no_problem
+    command: Callable[[Payload], None] = _nothing
 
 
 def build_app(
@@ -36,11 +58,11 @@ def build_app(
     me: Self,
     signing_secret: str | None,
     store: Callable[[Item], Awaitable[None]],
-    home_opened: Callable[[str], None],
+    visits: Visits,
 ) -> AsyncApp:
     """An AsyncApp whose listeners hand everything to `store` before Slack is acknowledged.
 
-    `home_opened` is told who looks at the App Home and must return at once.
+    What is no inbox item goes to `visits`.
     """
 
     async def authorize(**_: object) -> AuthorizeResult:
@@ -88,12 +110,22 @@ def build_app(
             await store(item)
         await ack()
 
-    async def on_home(event: Payload) -> None:
+    async def on_home(body: Payload) -> None:
+        event = mapping_of(body, "event")
         if event.get("tab") == "home":
-            home_opened(str(event.get("user", "")))
+            visits.opened({**event, "team": team_of(body)})
+
+    async def on_home_click(ack: AsyncAck, body: Payload) -> None:
+        visits.clicked(body)
+        await ack()
+
+    async def on_submission(ack: AsyncAck, body: Payload) -> None:
+        problems = visits.submitted(body)
+        await (ack(response_action="errors", errors=dict(problems)) if problems else ack())
 
     async def on_command(ack: AsyncAck, command: Payload) -> None:
-        await ack(text=answer_command(command), response_type="ephemeral")
+        visits.command(command)
+        await ack()
 
     async def on_other_event(event: Payload) -> None:
         log.debug("acknowledged %s", event.get("type"))
@@ -105,6 +137,8 @@ def build_app(
     app.event("app_mention")(on_message)
     app.event("reaction_added")(on_reaction)
     app.event("agent_session_stopped")(on_session_stop)
+    app.action(HOME)(on_home_click)
+    app.view(HOME)(on_submission)
     app.action(OURS)(on_click)
     app.event("app_home_opened")(on_home)
     app.command("/treadle")(on_command)

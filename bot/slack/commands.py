@@ -1,15 +1,80 @@
-"""`/treadle`: answered in the acknowledgement itself, so it needs no call."""
+"""`/treadle`: acknowledged at once, answered to its author alone a moment later.
+
+Source: docs.slack.dev, "Implementing slash commands": an acknowledgement within 3 s, answers at the
+response address for 30 minutes. A command changes something or shows something; a lost one is
+simply typed again, so it is not stored.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import re
+
 from bot import words
-from bot.slack.inbound import Payload
+from bot.admin.commands import Commands
+from bot.admin.explain import Naming
+from bot.admin.house import Asker, House
+from bot.errors import LookupFailed
+from bot.inert import inert
+from bot.policy import Place
+from bot.slack.blocks import clip, escape
+from bot.slack.inbound import Payload, text_of
+from bot.slack.people import SlackPeople
+from bot.slack.web import SlackClient, respond
+
+log = logging.getLogger(__name__)
+
+MARKS = Naming(lambda channel: f"<#{channel}>", lambda person: f"<@{person}>")
+"""Channels and people as Slack shows them by name; in an ephemeral message that tells nobody."""
+LIMIT = 11_000
+"""Characters of an answer; Slack was seen to refuse a little over 13,000."""
+_MARK = re.compile(r"&lt;([#@][A-Z][A-Z0-9]+)&gt;")
 
 
-def answer_command(command: Payload) -> str:
-    """The ephemeral answer to a slash command."""
-    text = str(command.get("text", "")).strip()
-    word = text.split()[0].lower() if text else "help"
-    if word == "help":
-        return words.command_help()
-    return words.command_unknown(word)
+class SlashCommands:
+    """Answers commands in the background: no listener waits for people to be looked up."""
+
+    def __init__(self, client: SlackClient, people: SlackPeople, house: House) -> None:
+        self._client, self._people = client, people
+        self._commands = Commands(house, MARKS)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def received(self, command: Payload) -> None:
+        """Answer soon."""
+        task = asyncio.create_task(self._answer(command))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """What has begun is finished, for a moment at most: it may be changing something."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=2.0)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _answer(self, command: Payload) -> None:
+        try:
+            text = await self._text(command)
+        except Exception:
+            log.exception("a command was not answered")
+            text = words.command_broke()
+        if text:
+            body = {"response_type": "ephemeral", "text": shown(text)}
+            await respond(self._client, text_of(command, "response_url"), body)
+
+    async def _text(self, command: Payload) -> str:
+        team, user = text_of(command, "team_id"), text_of(command, "user_id")
+        try:
+            person = await self._people.lookup(user, team)
+        except LookupFailed as error:
+            return str(error)
+        name = await self._people.name(user, team)
+        asker = Asker(person, name, Place(team, text_of(command, "channel_id")))
+        return await self._commands.answer(asker, text_of(command, "text"))
+
+
+def shown(text: str) -> str:
+    """An answer as mrkdwn in which nothing is live but the names of channels and people."""
+    return clip(_MARK.sub(r"<\1>", escape(inert(text))), LIMIT)

@@ -10,11 +10,13 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 
 from bot import words
+from bot.admin.house import House
 from bot.agent.entries import Entry
 from bot.errors import ConfigError
-from bot.slack.app import build_app
+from bot.slack.app import Visits, build_app
+from bot.slack.commands import SlashCommands
 from bot.slack.home import Home
-from bot.slack.inbound import Self
+from bot.slack.inbound import Self, text_of
 from bot.slack.outbound import Outbound
 from bot.slack.pacing import Pacer
 from bot.slack.patience import Patience
@@ -85,6 +87,7 @@ class SlackFront:
             identity.url,
         )
         self._home = Home(client, wiring.model, wiring.tools)
+        self._commands: SlashCommands | None = None
         self._sockets: Sockets | None = None
         self._server: web.AppRunner | None = None
 
@@ -99,11 +102,15 @@ class SlackFront:
             await close_client(client)
             raise
 
-    async def listen(self, store: Callable[[Item], Awaitable[None]]) -> None:
+    async def listen(self, store: Callable[[Item], Awaitable[None]], house: House) -> None:
         """Let events in. Raises ConfigError if Slack refuses the app token or a port is taken."""
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
-        app = build_app(self._client, self.identity, self._me, secret, store, self._home.opened)
+        self._commands = SlashCommands(self._client, self.people, house)
+        visits = Visits(
+            lambda event: self._home.opened(text_of(event, "user")), command=self._commands.received
+        )
+        app = build_app(self._client, self.identity, self._me, secret, store, visits)
         if wiring.app_token:
             self._sockets = Sockets(app, self._client, wiring.app_token, wiring.patience)
             await self._sockets.start()
@@ -118,6 +125,8 @@ class SlackFront:
             await self._server.cleanup()
 
     async def close(self) -> None:
+        if self._commands is not None:
+            await self._commands.close()
         await self._home.close()
         await self.people.close()
         await close_client(self._client)

@@ -104,6 +104,49 @@ capabilities = Table(
     comment="what an endpoint's model was found to take or refuse; forgotten after a week",
 )
 
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", Integer, nullable=False),
+    comment="of changes made in Slack, by which other processes see them, and of rule numbers",
+)
+
+rules = Table(
+    "rules",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("key", String, nullable=False, unique=True, comment="what the rule is about, as JSON"),
+    Column("body", Text, nullable=False, comment="JSON, as a [[policy]] table"),
+    Column("made_by", String, nullable=False, comment="a user id"),
+    Column("name", String, nullable=False, comment="the author's"),
+    Column("at", Float, nullable=False),
+    comment="made in Slack; those of the file stand only there",
+)
+
+live_settings = Table(
+    "live_settings",
+    metadata,
+    Column("scope", String, nullable=False, comment="a channel's id, or * for everywhere"),
+    Column("name", String, nullable=False),
+    Column("value", String, nullable=False),
+    Column("made_by", String, nullable=False, comment="a user id"),
+    Column("author", String, nullable=False, comment="what people call whoever chose it"),
+    Column("at", Float, nullable=False),
+    PrimaryKeyConstraint("scope", "name"),
+    comment="chosen in Slack",
+)
+
+refusals = Table(
+    "refusals",
+    metadata,
+    Column("person", String, primary_key=True, comment="team:user"),
+    Column("thread", String, nullable=False),
+    Column("seq", Integer, nullable=False, comment="the journal position of the decision"),
+    Column("at", Float, nullable=False),
+    comment="the last refusal of each person: the journal holds what and why",
+)
+
 deleted = Table(
     "deleted",
     metadata,

@@ -8,9 +8,11 @@ from bot.words.access import *
 from bot.words.asking import *
 from bot.words.audit import *
 from bot.words.budget import *
+from bot.words.commands import *
 from bot.words.doctor import *
 from bot.words.host import *
 from bot.words.model import *
+from bot.words.rules import *
 from bot.words.slack import *
 from bot.words.starting import *
 from bot.words.turns import *

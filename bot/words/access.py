@@ -19,3 +19,18 @@ REFUSALS = {
     Refusal.CHANNEL: "I don't work in this channel. An admin can add it under [access] channels.",
     Refusal.UNKNOWN_PERSON: "I could not tell who you are here, so I can't take your question.",
 }
+
+
+ACCESS_SETTINGS = {
+    Refusal.GUEST: "[access] guests is false",
+    Refusal.EXTERNAL: "[access] external is false",
+    Refusal.BOT: "[access] bots does not name it",
+    Refusal.CHANNEL: "[access] channels does not name this one",
+}
+
+
+def access_why(refusal: Refusal) -> str:
+    """A refusal with the setting that it comes from."""
+    setting = ACCESS_SETTINGS.get(refusal)
+    origin = f" (treadle.toml: {setting}; only the operator can change that.)" if setting else ""
+    return f"{REFUSALS[refusal]}{origin}"

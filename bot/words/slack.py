@@ -74,19 +74,6 @@ def clock_off(seconds: float) -> str:
     )
 
 
-def command_help() -> str:
-    return (
-        "Mention me in a channel and I work in that thread: I show what I think, which tools I "
-        "use and what they return, then I answer. Reply in the thread to go on. In a direct "
-        "message no mention is needed.\n"
-        "`/treadle help` shows this."
-    )
-
-
-def command_unknown(word: str) -> str:
-    return f"`/treadle` does not know “{word}”. Try `/treadle help`."
-
-
 def home_intro() -> str:
     return (
         "Mention me in a channel, or write to me under Messages. I show each thought and each "

@@ -52,9 +52,9 @@ async def test_a_mention_is_answered_and_a_reply_goes_on(http_desk: Desk) -> Non
         assert await desk.answered("#general", root, covers=root) == "Hello."
         ts = await alice.reply("#general", root, "and again")
         assert await desk.answered("#general", root, covers=ts) == "Again."
-        assert "Mention me" in str(
-            (await alice.slash("#general", "/treadle", "help") or {})["text"]
-        )
+        assert await alice.slash("#general", "/treadle", "help") is None
+        shown = await desk.until(alice.ephemeral)
+        assert "Mention me" in shown[0]["text"]
         await desk.slack.until_delivered()
 
     assert desk.slack.log.of("apps.connections.open") == []

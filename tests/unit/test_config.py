@@ -121,7 +121,15 @@ def test_every_name_of_the_contract_is_accepted_and_the_stated_defaults_are_the_
     (rule,) = written.rules
     assert (rule.tool, rule.decision, rule.level) == ("run_command", Verdict.ASK, Level.USER)
     assert (rule.channel, rule.role) == (("!C0OPS",), ("member",))
-    assert rule.place == "treadle.toml policy[1]"
+    line = EVERYTHING.splitlines().index("[[policy]]") + 1
+    assert rule.place == f"treadle.toml line {line}"
+
+
+def test_rules_in_another_form_of_toml_are_known_by_their_number(tmp_path: Path) -> None:
+    written = 'policy = [{ tool = "*", decision = "deny" }, { tool = "*", decision = "ask" }]'
+    assert [rule.place for rule in load(tmp_path, written).rules] == [
+        *("treadle.toml policy[1]", "treadle.toml policy[2]")
+    ]
 
 
 def test_settings_cannot_be_changed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from bot.patterns import Pattern
 from bot.policy import (
+    BOT_ROLE,
     Access,
     Level,
     Person,
@@ -108,13 +109,31 @@ def test_with_several_people_the_strictest_decision_holds() -> None:
     assert verdict(rules, ADA, BOB) is ASK
 
 
-def test_an_unknown_role_gets_the_strictest_of_all_roles() -> None:
-    stranger = Person("U0X", "")
-    assert verdict([Rule("*", DENY, role=("guest",))], stranger) is DENY
-    assert verdict([Rule("*", DENY, role=("!admin",))], stranger) is DENY
+@pytest.mark.parametrize("who", [Person("U0X", ""), Person("U0X", "owner"), Person("", "admin")])
+def test_nothing_is_allowed_to_somebody_unknown(who: Person) -> None:
+    decision = decide([Rule("*", ALLOW)], [ADA, who], OPS, "read_file", {})
+    assert (decision.verdict, decision.rule) == (DENY, None)
+    assert decision.reason == "It is not known who asked for this."
+
+
+def test_nothing_is_allowed_where_it_is_not_known_where() -> None:
+    decision = decide([Rule("*", ALLOW)], [ADA], Place("T1", ""), "read_file", {})
+    assert (decision.verdict, decision.rule) == (DENY, None)
+    assert decision.reason == "It is not known where this was asked for."
+
+
+def test_a_bot_gets_the_strictest_of_all_roles() -> None:
+    bot = Person("B0X", BOT_ROLE, bot=True)
+    assert verdict([Rule("*", DENY, role=("guest",))], bot) is DENY
+    assert verdict([Rule("*", DENY, role=("!admin",))], bot) is DENY
     exception = [Rule("*", ALLOW, role=("admin",)), Rule("*", DENY, role=("!admin",))]
-    assert verdict(exception, stranger) is DENY
-    assert verdict([Rule("*", DENY, role=())], stranger) is ALLOW
+    assert verdict(exception, bot) is DENY
+    assert verdict([Rule("*", DENY, role=())], bot) is ALLOW
+
+
+def test_a_decision_says_for_whom_it_is_so() -> None:
+    rules = [Rule("run_command", DENY, user=("U0BOB",))]
+    assert decide(rules, [ADA, BOB], OPS, "run_command", {}).about == "U0BOB"
 
 
 def test_a_pattern_must_match_the_whole_argument() -> None:

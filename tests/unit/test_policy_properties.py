@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.patterns import Pattern
-from bot.policy import Person, Place, Role, Rule, Verdict, decide, visible
+from bot.patterns import Match, Pattern
+from bot.policy import BOT_ROLE, Person, Place, Role, Rule, Verdict, decide, visible
 
 CHANNELS = ("C0A", "C0B", "C0C")
 USERS = ("U0A", "U0B", "U0C")
@@ -32,7 +34,9 @@ rules = st.builds(
     match=st.lists(st.sampled_from(PATTERNS), max_size=1).map(tuple),
 )
 rule_lists = st.lists(rules, max_size=6)
-people = st.builds(Person, id=st.sampled_from(USERS), role=st.sampled_from((*ROLES, "", "owner")))
+known = st.builds(Person, id=st.sampled_from(USERS), role=st.sampled_from((*ROLES, BOT_ROLE)))
+unknown = st.builds(Person, id=st.sampled_from((*USERS, "")), role=st.sampled_from(("", "owner")))
+people = known | unknown
 places = st.builds(Place, team=st.just("T"), channel=st.sampled_from(CHANNELS))
 arguments = st.dictionaries(
     st.just("command"), st.sampled_from(["a", "b", "ab", "a\n", "a\nb", "", None, 5])
@@ -96,8 +100,8 @@ def test_another_person_never_loosens(
 def test_an_unknown_role_is_never_better_off_than_any_known_one(
     rules: list[Rule], user: str, role: str, place: Place, arguments: dict[str, object]
 ) -> None:
-    unknown = severity(rules, [Person(user, "unknown")], place, arguments)
-    assert unknown >= severity(rules, [Person(user, role)], place, arguments)
+    nobody = severity(rules, [Person(user, "unknown")], place, arguments)
+    assert nobody >= severity(rules, [Person(user, role)], place, arguments)
 
 
 @given(rule_lists, people, places, st.sampled_from(["a", "b", "ab", "", "a\nb"]))
@@ -116,7 +120,28 @@ def test_a_tool_that_is_not_shown_is_denied_whatever_the_arguments(
         assert severity(rules, people, place, arguments) == ORDER.index(Verdict.DENY)
 
 
-@given(rule_lists, people, places, arguments)
+@given(rule_lists, unknown, places, arguments)
+def test_somebody_unknown_may_do_nothing(
+    rules: list[Rule], person: Person, place: Place, arguments: dict[str, object]
+) -> None:
+    assert severity(rules, [person], place, arguments) == ORDER.index(Verdict.DENY)
+    assert not visible(rules, [person], place, "run_command")
+
+
+@given(rule_lists, people, arguments)
+def test_nothing_is_allowed_in_an_unknown_place(
+    rules: list[Rule], person: Person, arguments: dict[str, object]
+) -> None:
+    assert severity(rules, [person], Place("T", ""), arguments) == ORDER.index(Verdict.DENY)
+
+
+@given(rules, places, people)
+def test_an_empty_list_selects_nobody(rule: Rule, place: Place, person: Person) -> None:
+    for empty in (replace(rule, channel=()), replace(rule, role=()), replace(rule, user=())):
+        assert empty.selects(person, place, "run_command") is Match.NO
+
+
+@given(rule_lists, known, places, arguments)
 def test_a_decision_is_that_of_a_rule_about_it_or_allows_for_want_of_one(
     rules: list[Rule], person: Person, place: Place, arguments: dict[str, object]
 ) -> None:

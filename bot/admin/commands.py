@@ -1,0 +1,168 @@
+"""Carries out what was asked for with `/treadle` and says what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot import words
+from bot.admin import explain
+from bot.admin.check import rule_concerns
+from bot.admin.explain import Naming
+from bot.admin.grammar import Vocabulary, read_command
+from bot.admin.house import Asker, House, Running
+from bot.admin.live import Setting
+from bot.admin.requests import (
+    Choose,
+    Forget,
+    Help,
+    MakeRule,
+    Misread,
+    Request,
+    ShowRules,
+    ShowStatus,
+    ShowTools,
+    ShowUsage,
+    Stop,
+    Switch,
+    Why,
+)
+from bot.admin.rights import effect, rights
+from bot.errors import TreadleError
+
+SETTING_NAMES = {Setting.VERBOSITY: "verbosity", Setting.REPLIES: "replies"}
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """`naming` writes channels and people as the place of the answer shows them."""
+
+    house: House
+    naming: Naming
+
+    async def answer(self, asker: Asker, text: str) -> str:
+        """The answer to a command; "" where nothing is to be said."""
+        request = read_command(text, Vocabulary(self.house.names, asker.place.channel))
+        refusal = self.house.refusal(asker.person, asker.place)
+        if refusal is not None:
+            # Who may not speak here may know why, unless the operator wants silence.
+            return "" if self.house.silent else words.access_why(refusal)
+        try:
+            return await self._answer(asker, request)
+        except TreadleError as error:
+            return str(error)
+
+    async def _answer(self, asker: Asker, request: Request) -> str:
+        match request:
+            case Help():
+                return words.command_help()
+            case Misread(text):
+                return text
+            case ShowTools():
+                return "\n".join(rights(self.house, asker))
+            case ShowRules():
+                return "\n".join(self._rules(asker))
+            case Why():
+                return await self._why(asker)
+            case Stop():
+                return await self._stop(asker, request)
+            case ShowUsage():
+                return "\n".join(await usage_lines(self.house, asker))
+            case ShowStatus():
+                return "\n".join(await self.house.status(whole=asker.is_admin))
+            case _:
+                return await self._change(asker, request)
+
+    async def _change(self, asker: Asker, request: Request) -> str:
+        live, admin = self.house.live, asker.as_admin
+        match request:
+            case MakeRule(rule):
+                kept = await live.add(admin, rule)
+                number, said = kept.number, explain.in_words(rule, self.naming)
+                overruled = effect(live.book, kept.rule.place, self.naming)
+                notes = [*rule_concerns(rule), *overruled]
+                return "\n".join([words.rule_kept(number, said), *notes])
+            case Forget(number):
+                old = await live.forget(admin, number)
+                if old is None:
+                    return words.no_such_rule(number)
+                return words.rule_forgotten(number, explain.in_words(old.rule, self.naming))
+            case Choose(setting, channel, value):
+                await live.choose(admin, channel, setting, value)
+                now = live.value(setting, channel)
+                return words.chosen(SETTING_NAMES[setting], now, self.naming.channel(channel))
+            case Switch(tool, on):
+                await live.switch(admin, tool, on=on)
+                return words.switched(tool, on)
+        raise AssertionError(f"nobody carries out {request}")
+
+    def _rules(self, asker: Asker) -> Sequence[str]:
+        """Every rule, in the order in which it is asked. For admins: rules name people."""
+        if not asker.is_admin:
+            return [words.only_admins_see()]
+        book = self.house.live.book
+        lines = [
+            words.rule_line(rule.place, f"`{explain.in_words(rule, self.naming)}`")
+            for rule in book.everything()
+        ]
+        return [words.rules_head(book.slack_may_loosen), *lines] if lines else [words.no_rules()]
+
+    async def _why(self, asker: Asker) -> str:
+        team, user = asker.place.team, asker.person.id
+        stored = await self.house.refusals.last(team, user)
+        found = stored and explain.refusal_at(stored.entries, stored.seq)
+        if not (stored and found):
+            return words.nothing_refused()
+        tool = self.house.names.get(found.call.name, found.call.name)
+        where = self.naming.channel(stored.thread.split(":", 2)[1])
+        head = words.why_head(where, words.moment(stored.at))
+        gist = self.house.describe(found.call)
+        book = self.house.live.book
+        return "\n".join([head, *explain.why(found, tool, gist, user, book, self.naming)])
+
+    async def _stop(self, asker: Asker, request: Stop) -> str:
+        turns = await stoppable(self.house, asker, everywhere=request.everything)
+        if request.number is not None:
+            if not 1 <= request.number <= len(turns):
+                return words.no_such_turn(request.number, len(turns))
+            turns = [turns[request.number - 1]]
+        elif len(turns) > 1 and not request.everything:
+            return "\n".join([words.several_turns(), *self._turn_lines(turns)])
+        if not turns:
+            return words.nothing_to_stop_here()
+        for turn in turns:
+            await self.house.turns.stop(turn, asker.person)
+        return words.stopping(len(turns))
+
+    def _turn_lines(self, turns: Sequence[Running]) -> Sequence[str]:
+        return [
+            f"{number}. {turn_line(turn, self.naming)}"
+            for number, turn in enumerate(turns, start=1)
+        ]
+
+
+async def stoppable(house: House, asker: Asker, *, everywhere: bool) -> Sequence[Running]:
+    """The turns that the person may stop: their own ones here; for an admin anybody's."""
+    running = await house.turns.running()
+    if everywhere:
+        return running if asker.is_admin else []
+    here = [turn for turn in running if turn.channel == asker.place.channel]
+    if asker.is_admin:
+        return here
+    return [turn for turn in here if asker.person.id in turn.askers]
+
+
+def turn_line(turn: Running, naming: Naming) -> str:
+    """One turn, for people: who, where, since when."""
+    people = ", ".join(naming.person(user) for user in turn.askers)
+    return words.turn_line(
+        people, naming.channel(turn.channel), words.moment(turn.since), turn.waits
+    )
+
+
+async def usage_lines(house: House, asker: Asker) -> Sequence[str]:
+    """What the person has used."""
+    if house.usage is None:
+        return [words.usage_not_counted()]
+    place = asker.place
+    return await house.usage.lines(place.team, asker.person.id, place.channel)
