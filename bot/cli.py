@@ -31,6 +31,7 @@ app = typer.Typer(
 app.command()(reports.usage)
 app.add_typer(reports.audit, name="audit")
 app.add_typer(reports.policy, name="policy")
+app.add_typer(reports.runs, name="runs")
 
 Host = Annotated[str, typer.Option(help="Address to listen on for Slack's HTTP requests.")]
 Port = Annotated[

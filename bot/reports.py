@@ -20,7 +20,30 @@ T = TypeVar("T")
 audit = typer.Typer(
     help="The audit trail: who did what, when, by which rule.", no_args_is_help=True
 )
+runs = typer.Typer(help="The threads, and what was done in them.", no_args_is_help=True)
 policy = typer.Typer(help="Look at the rules: who may do what, and why.", no_args_is_help=True)
+
+
+@runs.command(name="list")
+def list_(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many threads, at most.")] = 20,
+) -> None:
+    """The threads that were written last, and how they stand."""
+    from bot.main import Need
+    from bot.runs_report import list_runs
+
+    settings = settings_for(Need.NOTHING)
+    say(told(lambda: list_runs(settings, limit)))
+
+
+@runs.command()
+def show(thread: Annotated[str, typer.Argument(help="TEAM:CHANNEL:TS, as in the list.")]) -> None:
+    """One thread's journal, an entry in a line."""
+    from bot.main import Need
+    from bot.runs_report import show_run
+
+    settings = settings_for(Need.NOTHING)
+    _lines(lambda: list(show_run(settings, thread)))
 
 
 def usage(

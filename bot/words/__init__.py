@@ -13,6 +13,7 @@ from bot.words.doctor import *
 from bot.words.host import *
 from bot.words.model import *
 from bot.words.rules import *
+from bot.words.runs import *
 from bot.words.slack import *
 from bot.words.starting import *
 from bot.words.turns import *
