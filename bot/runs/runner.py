@@ -14,7 +14,7 @@ from bot.agent.entries import Failed, Resumed, covers
 from bot.agent.loop import run_turn
 from bot.agent.ports import Clock
 from bot.agent.work import interruptions, resumed_in_vain
-from bot.errors import Fenced, JournalUnreadable, TreadleError
+from bot.errors import JournalUnreadable, StorageError, TreadleError
 from bot.runs.brains import Brains, heard
 from bot.runs.budget import Budget
 from bot.runs.intake import Intake
@@ -147,7 +147,7 @@ class Runner:
                     self.clock,
                     lambda: view.look(journal.entries),
                 )
-        except Fenced:
+        except StorageError:  # what cannot be written now is done again, and not given up
             raise
         except TreadleError as error:
             log.warning("%s: %s", journal.thread, error)
