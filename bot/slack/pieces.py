@@ -35,6 +35,8 @@ FULL_LIMIT = 3000
 STEPS_LIMIT = 6600
 """Characters of steps in one message: a call in full fits; well under what Slack refuses."""
 
+ENDING = (Answered, Failed, Stopped)
+
 
 class Verbosity(Enum):
     """How much of a turn people see."""
@@ -150,7 +152,7 @@ def unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
     `again`, after work that ended too soon, means with the turn of that ending: an answer may be
     posted before the steps that led to it.
     """
-    endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
+    endings = [i for i, e in enumerate(entries) if isinstance(e, ENDING)]
     seqs = {seq_of(key) for key in shown if key.startswith("f")}
     posted = [place for place, seq in enumerate(endings) if seq in seqs]
     last = posted[-1] if posted else -1

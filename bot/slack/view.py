@@ -22,6 +22,7 @@ from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
 from bot.slack.pieces import (
+    ENDING,
     STEPS_LIMIT,
     Piece,
     PieceKind,
@@ -220,20 +221,27 @@ class SlackView:
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now.
 
-        A call whose observations are still coming is held, and the rest of an ending while a part
-        before it is in doubt.
+        A call whose observations are still coming is held, and the rest of an ending, and later
+        endings, while a part before it is in doubt.
         """
         over = bool(_finals(missing))
+        doubted = [seq_of(key) for key in self._posts.in_doubt() if key.startswith("f")]
         ready = []
         for piece in missing:
             if piece.kind is PieceKind.CALL and not piece.whole and not over:
                 since = self._held_since.setdefault(piece.key, time.monotonic())
                 if time.monotonic() - since < HOLD_SECONDS:
                     break
-            if piece.kind is PieceKind.FINAL and self._posts.doubts(f"{piece.key}."):
+            if piece.kind is PieceKind.FINAL and self._waits(piece.seq, doubted):
                 continue
             ready.append(piece)
         return ready
+
+    def _waits(self, final: int, doubted: Sequence[int]) -> bool:
+        return any(
+            seq == final or (seq < final and isinstance(self._entries[seq], ENDING))
+            for seq in doubted
+        )
 
     def _hold_left(self, missing: Sequence[Piece]) -> float:
         """Seconds until a held call is posted without its observations."""
