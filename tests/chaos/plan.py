@@ -110,12 +110,12 @@ LESSER = {Blow.CUT: 3, Blow.REFRESH: 2, Blow.MUTE: 1, Blow.VANISH: 2, Blow.WEATH
 
 
 def storm(plan: Plan) -> Sequence[tuple[float, Blow]]:
-    """When what happens, in order. Kills come at least about every `kill_every` seconds."""
+    """When what happens, in order. Kills come about every `kill_every` seconds; one is polite."""
     dice = plan.dice("storm")
-    blows: list[tuple[float, Blow]] = [(0.0, Blow.WEATHER)]
+    blows: list[tuple[float, Blow]] = [(0.0, Blow.WEATHER), (plan.storm, Blow.RESTART)]
     at = 0.0
     while (at := at + dice.uniform(0.4, 1.6) * plan.kill_every) < plan.storm:
-        blows.append((at, Blow.RESTART if dice.random() < 0.2 else Blow.KILL))
+        blows.append((at, Blow.RESTART if dice.random() < 0.15 else Blow.KILL))
     at = 0.0
     while (at := at + dice.uniform(1.0, 3.0)) < plan.storm:
         blows.append((at, dice.choices(list(LESSER), list(LESSER.values()))[0]))
@@ -124,7 +124,7 @@ def storm(plan: Plan) -> Sequence[tuple[float, Blow]]:
 
 def weather(dice: random.Random) -> tuple[FaultRule, ...]:
     """How Slack behaves for the next while: each rule may or may not be in force."""
-    post, any_method = "chat.postMessage", "*"
+    post, any_method, late = "chat.postMessage", "*", "c*"  # what is late, is looked up
     kinds = (
         FaultRule(Effect.RATE_LIMIT, post, probability=0.1, seconds=1.0),
         FaultRule(Effect.RATE_LIMIT, any_method, probability=0.05, seconds=1.0),
@@ -133,7 +133,7 @@ def weather(dice: random.Random) -> tuple[FaultRule, ...]:
         FaultRule(Effect.ERROR, post, probability=0.05, error="internal_error"),
         FaultRule(Effect.LOSE_ANSWER, post, probability=0.1),
         FaultRule(Effect.LOSE_ANSWER, any_method, probability=0.03),
-        FaultRule(Effect.SLOW_BEFORE, any_method, probability=0.05, seconds=dice.uniform(0.2, 5)),
+        FaultRule(Effect.SLOW_BEFORE, late, probability=0.05, seconds=dice.uniform(0.2, 5)),
         FaultRule(Effect.SLOW_AFTER, any_method, probability=0.1, seconds=dice.uniform(0.2, 3)),
         FaultRule(Effect.REPEAT, any_method, probability=0.1, retry_marks=True),
         FaultRule(Effect.REPEAT, any_method, probability=0.1),

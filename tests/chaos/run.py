@@ -99,8 +99,8 @@ class Run:
             await asyncio.sleep(max(0.0, began + at - time.monotonic()))
             await self._strike(blow, deployment, dice)
         self._set_weather()
-        self._script.calm = True
         await asyncio.gather(*talks)
+        self._script.calm = True
 
     async def _strike(self, blow: Blow, deployment: Deployment, dice: random.Random) -> None:
         self._blows[blow.value] += 1
