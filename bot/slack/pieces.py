@@ -146,6 +146,15 @@ def seq_of(key: str) -> int:
     return int(key[1:].partition(".")[0])
 
 
+def is_held_back(entries: Sequence[Entry], final: int, doubted: Sequence[str]) -> bool:
+    """Whether the final piece at this position waits until pieces in doubt have been looked up.
+
+    Those are its own, as parts keep their order, and the endings of earlier turns.
+    """
+    finals = [seq_of(key) for key in doubted if key.startswith("f")]
+    return any(s == final or (s < final and isinstance(entries[s], ENDING)) for s in finals)
+
+
 def unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
     """Where to begin: behind the last ending that was posted.
 

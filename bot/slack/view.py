@@ -22,11 +22,11 @@ from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
 from bot.slack.pieces import (
-    ENDING,
     STEPS_LIMIT,
     Piece,
     PieceKind,
     Verbosity,
+    is_held_back,
     pieces,
     seq_of,
     unshown,
@@ -142,7 +142,7 @@ class SlackView:
                 await self._posts.look_up(rebuilt)
 
     async def close(self) -> None:
-        await self._sign.end()
+        await self._sign.leave()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -225,23 +225,17 @@ class SlackView:
         endings, while a part before it is in doubt.
         """
         over = bool(_finals(missing))
-        doubted = [seq_of(key) for key in self._posts.in_doubt() if key.startswith("f")]
+        doubted = self._posts.in_doubt()
         ready = []
         for piece in missing:
             if piece.kind is PieceKind.CALL and not piece.whole and not over:
                 since = self._held_since.setdefault(piece.key, time.monotonic())
                 if time.monotonic() - since < HOLD_SECONDS:
                     break
-            if piece.kind is PieceKind.FINAL and self._waits(piece.seq, doubted):
+            if piece.kind is PieceKind.FINAL and is_held_back(self._entries, piece.seq, doubted):
                 continue
             ready.append(piece)
         return ready
-
-    def _waits(self, final: int, doubted: Sequence[int]) -> bool:
-        return any(
-            seq == final or (seq < final and isinstance(self._entries[seq], ENDING))
-            for seq in doubted
-        )
 
     def _hold_left(self, missing: Sequence[Piece]) -> float:
         """Seconds until a held call is posted without its observations."""

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import json
 import resource
+import signal
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -138,17 +139,21 @@ async def test_the_end_of_a_later_turn_is_not_told_before_one_that_is_in_doubt(
 async def test_what_was_in_doubt_and_is_no_longer_wanted_does_not_stay_in_doubt(
     desk: Desk,
 ) -> None:
-    """A card whose post failed, and a stop before it was looked up: no card is to come any more."""
-    desk.patience = Patience(look_up=3.0)
+    """A card whose post failed, a kill, and a stop that is taken before the card is looked up."""
+    desk.patience = Patience(look_up=0.5)
     desk.config('[slack]\nverbosity = "quiet"\n[[policy]]\ntool = "write_file"\ndecision = "ask"\n')
     call = ("write_file", arguments(path="n.txt", content="seven"))
     desk.model.play([Say("I write.", calls=(call,))])
     desk.slack.fail(FaultRule(Effect.SERVER_ERROR, "chat.postMessage", count=1))
-    async with desk.treadle():
-        root = await desk.slack.person("alice").say("#general", "@treadle write")
+    alice = desk.slack.person("alice")
+    async with process(desk) as first:
+        root = await alice.say("#general", "@treadle write")
         await until_stored(desk, "SELECT key FROM deliveries WHERE state = 'trying'")
-        await desk.slack.person("alice").reply("#general", root, "stop")
-        await desk.answered("#general", root, covers=root)
+        await kill(first)
+    stop = await alice.reply("#general", root, "stop")
+    await store(desk, root, (stop, Kind.STOP))
+    async with desk.treadle():
+        await desk.answered("#general", root, covers=stop)
         await desk.nothing_is_left_to_do()
 
     assert rows(desk, "SELECT state FROM deliveries") == [("posted",)]
@@ -235,7 +240,7 @@ async def test_killed_with_three_hundred_unfinished_threads(desk: Desk) -> None:
         await desk.until(
             lambda: all(desk.bot_replies(where, ts) for where, ts in threads), timeout=60
         )
-        await asyncio.wait_for(desk.slack.until_delivered(), 30)
+        await desk.slack.until_delivered(60)
 
     assert [desk.bot_replies(where, ts) for where, ts in threads] == [["Here."]] * 300
 
@@ -246,7 +251,7 @@ def add_channels(slack: LocalSlack, count: int) -> None:
     )
 
 
-@pytest.mark.parametrize("after", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("after", [0.0, 0.05])
 async def test_killed_in_its_first_start_it_starts_again(desk: Desk, after: float) -> None:
     """So many seconds after the database's file is there, which is while its tables are made."""
     desk.model.play([Say("Here.")])
@@ -291,6 +296,30 @@ async def test_a_disk_that_is_full_for_a_while_loses_nothing(desk: Desk) -> None
 
     assert desk.bot_replies("#general", first) == ["One."]
     assert desk.bot_replies("#general", second) == ["Two."]
+
+
+@pytest.mark.wall_clock
+async def test_sigterm_does_not_wait_for_a_slack_that_does_not_answer(desk: Desk) -> None:
+    """The sign of life cannot be taken away; the next process does it."""
+    session = "agents.sessions.setStatus"
+    desk.model.play([Say("Never.", delay=600), Say("Here.")])
+    async with process(desk) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.until(lambda: is_processing(desk, ts))
+        await desk.model.asked()
+        desk.slack.fail(FaultRule(Effect.SERVER_ERROR, session, status=503))
+        first.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(first.wait(), 10) == 0
+    assert is_processing(desk, ts)
+    desk.slack.fail()
+    async with process(desk):
+        assert await desk.answered("#general", ts, covers=ts) == "Here."
+        await desk.until(lambda: not is_processing(desk, ts))
+
+
+def is_processing(desk: Desk, ts: str) -> bool:
+    found = desk.slack.world.sessions.session("C0GENERAL", ts)
+    return found is not None and found.status == "processing"
 
 
 def told(request: Request) -> str:
