@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import resource
 import signal
 import sqlite3
 import sys
@@ -20,6 +21,8 @@ from tests.chaos.gather import read_sqlite
 ROOT = Path(__file__).parents[2]
 TERM_SECONDS = 30.0
 """SIGTERM must have ended a process by then; ten are promised, on a host that is not busy."""
+LOG_ROOM = 64 * 1024
+"""Bytes that the log may still grow while the disk is full."""
 
 
 class Deployment(Protocol):
@@ -37,6 +40,10 @@ class Deployment(Protocol):
 
     async def restart(self, dice: random.Random) -> None:
         """SIGTERM to a process; it must end in order. Something takes its place."""
+        ...
+
+    async def trouble(self, dice: random.Random) -> None:
+        """What it has besides its processes fails for a moment: its disk, its database server."""
         ...
 
     async def stop(self) -> None:
@@ -95,6 +102,18 @@ class Embedded:
         await self._end(signal.SIGTERM)
         await asyncio.sleep(dice.choice((0.0, 0.5)))
         await self.start()
+
+    async def trouble(self, dice: random.Random) -> None:
+        """The disk is full: no file may grow beyond the log's size, as the database's would."""
+        process = self._running
+        if process is None or process.returncode is not None:
+            return
+        room = (self._home / "treadle.log").stat().st_size + LOG_ROOM
+        before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, before[1]))
+        await asyncio.sleep(dice.uniform(0.2, 2.0))
+        if process.returncode is None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
 
     async def stop(self) -> None:
         await self._end(signal.SIGTERM)

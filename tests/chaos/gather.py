@@ -95,13 +95,17 @@ def _signs(slack: LocalSlack, said: Sequence[Said]) -> Iterator[str]:
 
 
 def bugs(log: Path) -> Iterator[str]:
-    """Where the log shows a bug: the line, and the last line of its traceback."""
+    """Where the log shows a bug: the line before, and the last line of its traceback.
+
+    An error of our own tree is none, also where a library prints it with a traceback.
+    """
     lines = log.read_text("utf-8", "replace").splitlines()
     for number, line in enumerate(lines):
         if BUG.search(line):
             after = lines[number + 1 :]
             last = next((text for text in after if text and not text.startswith(" ")), "")
-            yield f"{lines[max(0, number - 1)]} {line} {last}"
+            if not last.startswith("bot.errors."):
+                yield f"{lines[max(0, number - 1)]} {line} {last}"
 
 
 def marked_processes(mark: str) -> dict[int, str]:

@@ -102,10 +102,18 @@ class Blow(Enum):
     REFRESH = "refresh"
     MUTE = "mute"
     VANISH = "vanish"
+    TROUBLE = "trouble"
     WEATHER = "weather"
 
 
-LESSER = {Blow.CUT: 3, Blow.REFRESH: 2, Blow.MUTE: 1, Blow.VANISH: 2, Blow.WEATHER: 4}
+LESSER = {
+    Blow.CUT: 3,
+    Blow.REFRESH: 2,
+    Blow.MUTE: 1,
+    Blow.VANISH: 2,
+    Blow.TROUBLE: 2,
+    Blow.WEATHER: 4,
+}
 """How often which blow comes that kills nothing; a mute socket is deaf for fifteen seconds."""
 
 

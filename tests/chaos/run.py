@@ -123,6 +123,8 @@ class Run:
                 await self._slack.vanish()
                 await asyncio.sleep(dice.uniform(0.1, 2.0))
                 await self._slack.appear()
+            case Blow.TROUBLE:
+                await deployment.trouble(dice)
             case Blow.WEATHER:
                 self._set_weather(*weather(dice))
 
