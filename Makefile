@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test check bench lock clean
+.PHONY: help setup demo test check bench chaos lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -44,6 +44,9 @@ check: $(VENV)/.dev ## format, lint, types, import directions
 
 bench: $(VENV)/.dev ## measure Treadle beside the least bot on the same libraries
 	@$(BIN)/python -m tests.bench
+
+chaos: $(VENV)/.dev ## kill Treadle for MINUTES (10), run after run from SEED on; needs bubblewrap
+	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
 
 lock: ## write the lock files anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

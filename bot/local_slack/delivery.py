@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from bot.local_slack import events
 from bot.local_slack.faults import EVENT_EFFECTS, Effect, Faults
 from bot.local_slack.shapes import Json
 from bot.local_slack.world import World
@@ -46,7 +47,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """One attempt, for tests: which event, which try, and whether the app acknowledged it."""
+    """One attempt, for tests: which event, which try, and whether the app acknowledged it.
+
+    ``about`` is the channel and the ``ts`` of the message that the event is about, if it is.
+    """
 
     event_id: str
     type: str
@@ -54,6 +58,7 @@ class Delivered:
     ok: bool
     reason: str
     seconds: float
+    about: tuple[str, str] = ("", "")
 
 
 class Line(Protocol):
@@ -146,7 +151,9 @@ class Courier:
             began = loop.time()
             parcel = Parcel(Kind.EVENT, payload, max(attempt, first), reason)
             outcome = await self._line.send(parcel)
-            self._record(kind, event_id, parcel.attempt, outcome, loop.time() - began)
+            took = loop.time() - began
+            about = events.about(payload["event"])
+            self._record(kind, event_id, parcel.attempt, outcome, took, about)
             if outcome.ok or outcome.no_retry:
                 break
             reason = outcome.reason
@@ -156,9 +163,16 @@ class Courier:
         self._world.pulse.beat()
 
     def _record(
-        self, kind: str, event_id: str, attempt: int, outcome: Outcome, seconds: float
+        self,
+        kind: str,
+        event_id: str,
+        attempt: int,
+        outcome: Outcome,
+        seconds: float,
+        about: tuple[str, str] = ("", ""),
     ) -> None:
-        self.records.append(Delivered(event_id, kind, attempt, outcome.ok, outcome.reason, seconds))
+        ok, reason = outcome.ok, outcome.reason
+        self.records.append(Delivered(event_id, kind, attempt, ok, reason, seconds, about))
         self._world.pulse.beat()
 
 

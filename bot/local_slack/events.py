@@ -36,6 +36,12 @@ def emit_new_message(world: World, channel: Channel, message: Json) -> None:
     emit_message(world, channel, event)
 
 
+def about(event: Json) -> tuple[str, str]:
+    """The channel and the ``ts`` of the message that a message event is about."""
+    message = event.get("message", event)
+    return str(event.get("channel", "")), str(event.get("deleted_ts") or message.get("ts", ""))
+
+
 def mentions_bot(message: Json) -> bool:
     """Whether the text names the app's user."""
     return f"<@{BOT_USER_ID}" in str(message.get("text", ""))

@@ -123,6 +123,22 @@ class LocalSlack:
     async def __aexit__(self, *exc: object) -> None:
         await self.stop()
 
+    async def vanish(self) -> None:
+        """Be gone from the network: every connection is cut, and new ones are refused."""
+        assert self._runner is not None
+        for site in list(self._runner.sites):
+            await site.stop()
+        server = self._runner.server
+        for connection in server.connections if server is not None else ():
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    async def appear(self) -> None:
+        """Be back at the same address."""
+        assert self._runner is not None
+        port = int(self.base_url.rpartition(":")[2])
+        await web.TCPSite(self._runner, "127.0.0.1", port).start()
+
     # -- where and with what ----------------------------------------------------------------
     @property
     def options(self) -> Options:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.errors import Fenced
+from bot.errors import Fenced, TreadleError
 from bot.runs.ports import Signals
 
 log = logging.getLogger(__name__)
@@ -83,6 +83,8 @@ class LocalRuns:
             except Fenced as error:
                 log.warning("%s", error)
                 return
+            except TreadleError as error:
+                log.error("work on thread %s is tried again in %g s: %s", thread, wait, error)
             except Exception:
                 log.exception("work on thread %s broke off", thread)
             await asyncio.sleep(wait)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from bot import words
@@ -14,7 +13,7 @@ from bot.agent.entries import Failed, Resumed, covers
 from bot.agent.loop import run_turn
 from bot.agent.ports import Clock
 from bot.agent.work import interruptions, resumed_in_vain
-from bot.errors import Fenced, JournalUnreadable, TreadleError
+from bot.errors import JournalUnreadable, StorageError, TreadleError
 from bot.runs.brains import Brains, heard
 from bot.runs.budget import Budget
 from bot.runs.intake import Intake
@@ -57,7 +56,7 @@ class Runner:
             while journal is not None:
                 if journal.parked or not journal.is_open:
                     await journal.take_inbox()  # an open turn takes it when its calls are done
-                while not await self._unless_stopped(journal, self._turn(journal, view)):
+                while not await self._unless_stopped(journal, view):
                     await journal.halt()
                 await view.settle(journal.entries)
                 left = journal.left if journal.parked else ()
@@ -113,14 +112,11 @@ class Runner:
         failed = Failed(covers(journal.turn), words.broke_off(broken_off))
         await journal.append(*interruptions(journal.turn), failed)
 
-    async def _unless_stopped(
-        self, journal: ThreadJournal, work: Coroutine[None, None, None]
-    ) -> bool:
-        """Do the work to its end, or break it off when somebody stops it: then False."""
+    async def _unless_stopped(self, journal: ThreadJournal, view: View) -> bool:
+        """Run the turn to its end, or break it off when somebody stops it: then False."""
         if await journal.stopped():
-            work.close()
             return False
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(self._turn(journal, view))
         try:
             while await _first(task, journal.signals.stop):
                 if await journal.stopped():
@@ -147,7 +143,7 @@ class Runner:
                     self.clock,
                     lambda: view.look(journal.entries),
                 )
-        except Fenced:
+        except StorageError:  # what cannot be written now is done again, and not given up
             raise
         except TreadleError as error:
             log.warning("%s: %s", journal.thread, error)

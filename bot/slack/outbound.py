@@ -82,9 +82,9 @@ class ThreadPosts:
         due = [d.tried_at + self._out.look_up_seconds - time.time() for d in self._in_doubt]
         return max(0.0, min(due)) if due else None
 
-    def doubts(self, beginning: str) -> bool:
-        """Whether a post with such a piece is in doubt."""
-        return any(key.startswith(beginning) for d in self._in_doubt for key in d.pieces)
+    def in_doubt(self) -> list[str]:
+        """The pieces of the posts in doubt."""
+        return [key for delivery in self._in_doubt for key in delivery.pieces]
 
     async def send(self, post: Post) -> None:
         """Post the message; the slot must have been granted. In doubt, it is looked up later."""
@@ -120,6 +120,7 @@ class ThreadPosts:
             self._in_doubt.append(replace(delivery, tried_at=time.time()))
         else:
             if ts is None:
+                await self._out.deliveries.forget(delivery.key)
                 self.shown -= set(delivery.pieces)
             else:
                 await self._out.deliveries.end(delivery.key, State.POSTED, ts)

@@ -35,6 +35,8 @@ FULL_LIMIT = 3000
 STEPS_LIMIT = 6600
 """Characters of steps in one message: a call in full fits; well under what Slack refuses."""
 
+ENDING = (Answered, Failed, Stopped)
+
 
 class Verbosity(Enum):
     """How much of a turn people see."""
@@ -144,13 +146,22 @@ def seq_of(key: str) -> int:
     return int(key[1:].partition(".")[0])
 
 
+def is_held_back(entries: Sequence[Entry], final: int, doubted: Sequence[str]) -> bool:
+    """Whether the final piece at this position waits until pieces in doubt have been looked up.
+
+    Those are its own, as parts keep their order, and the endings of earlier turns.
+    """
+    finals = [seq_of(key) for key in doubted if key.startswith("f")]
+    return any(s == final or (s < final and isinstance(entries[s], ENDING)) for s in finals)
+
+
 def unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
     """Where to begin: behind the last ending that was posted.
 
     `again`, after work that ended too soon, means with the turn of that ending: an answer may be
     posted before the steps that led to it.
     """
-    endings = [i for i, e in enumerate(entries) if isinstance(e, Answered | Failed | Stopped)]
+    endings = [i for i, e in enumerate(entries) if isinstance(e, ENDING)]
     seqs = {seq_of(key) for key in shown if key.startswith("f")}
     posted = [place for place, seq in enumerate(endings) if seq in seqs]
     last = posted[-1] if posted else -1

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 
 from bot import words
@@ -27,6 +28,7 @@ FIRST_SECONDS = 0.7
 RENEW_SECONDS = 90.0
 HIDE_SECONDS = 30.0
 """How long a session is tried to be set back."""
+LEAVE_SECONDS = 3.0
 REACTION = "eyes"
 SESSION = "agents.sessions.setStatus"
 STATUS = "assistant.threads.setStatus"
@@ -185,6 +187,12 @@ class Sign:
         if self._shown is not Shown.NOTHING and not cleared:
             await self._signs.hide(self._shown, self._channel, self._thread_ts, self._question)
         self._shown = Shown.NOTHING
+
+    async def leave(self) -> None:
+        """Take the sign away before the process ends, if Slack does so soon; else the next does."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self.end()
 
     async def clean(self, questions: Sequence[str]) -> None:
         """Take away what a killed process may have left in the thread and on these messages."""

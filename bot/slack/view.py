@@ -26,6 +26,7 @@ from bot.slack.pieces import (
     Piece,
     PieceKind,
     Verbosity,
+    is_held_back,
     pieces,
     seq_of,
     unshown,
@@ -141,7 +142,7 @@ class SlackView:
                 await self._posts.look_up(rebuilt)
 
     async def close(self) -> None:
-        await self._sign.end()
+        await self._sign.leave()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -220,17 +221,18 @@ class SlackView:
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now.
 
-        A call whose observations are still coming is held, and the rest of an ending while a part
-        before it is in doubt.
+        A call whose observations are still coming is held, and the rest of an ending, and later
+        endings, while a part before it is in doubt.
         """
         over = bool(_finals(missing))
+        doubted = self._posts.in_doubt()
         ready = []
         for piece in missing:
             if piece.kind is PieceKind.CALL and not piece.whole and not over:
                 since = self._held_since.setdefault(piece.key, time.monotonic())
                 if time.monotonic() - since < HOLD_SECONDS:
                     break
-            if piece.kind is PieceKind.FINAL and self._posts.doubts(f"{piece.key}."):
+            if piece.kind is PieceKind.FINAL and is_held_back(self._entries, piece.seq, doubted):
                 continue
             ready.append(piece)
         return ready

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from bot.storage.tables import deliveries
@@ -78,5 +78,13 @@ class Deliveries:
             connection.execute(
                 update(deliveries).where(deliveries.c.key == key).values(state=state, ts=ts)
             )
+
+        await self._writer.run(work)
+
+    async def forget(self, key: str) -> None:
+        """It is certain that this delivery does not stand there: as if it had not been tried."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(delete(deliveries).where(deliveries.c.key == key))
 
         await self._writer.run(work)

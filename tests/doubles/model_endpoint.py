@@ -121,15 +121,23 @@ class ModelEndpoint:
             self._broken_off.release()
             raise
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        try:
+            await self._write(request, response, reply, str(body.get("model")))
+        except ConnectionResetError:
+            self._broken_off.release()
+        return response
+
+    async def _write(
+        self, request: web.Request, response: web.StreamResponse, reply: Say, model: str
+    ) -> None:
         await response.prepare(request)
-        for chunk in _chunks(reply, str(body.get("model"))):
+        for chunk in _chunks(reply, model):
             await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
         if reply.cut:
             assert request.transport is not None
             request.transport.close()
-            return response
-        await response.write(b"data: [DONE]\n\n")
-        return response
+        else:
+            await response.write(b"data: [DONE]\n\n")
 
 
 def _chunks(reply: Say, model: str) -> list[dict[str, Any]]:

@@ -222,3 +222,20 @@ async def test_many_threads_run_at_once_each_in_its_own_order(tmp_path: Path) ->
             entries = (await core.journals.read(thread)).entries
             covered = [ts for e in entries if isinstance(e, Answered) for ts in e.covers]
             assert covered == [f"90000001{number:02d}.0", f"90000001{number:02d}.1"]
+
+
+async def test_a_write_that_fails_does_not_end_the_turn(tmp_path: Path) -> None:
+    """The first reply of the model cannot be written down, a notice could; then all is well."""
+    async with process(tmp_path, Wall()) as (core, runs):
+        with closing(sqlite3.connect(tmp_path / ".treadle" / "treadle.db")) as database:
+            database.execute(
+                "CREATE TRIGGER full BEFORE INSERT ON journal "
+                """WHEN NEW.seq = 2 AND NEW.body LIKE '{"kind":"ModelReply"%' """
+                "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+            )
+        await core.storing(runs)(message(1, "6 * 7"))
+        await asyncio.wait_for(runs.idle(), 20)
+        entries = (await core.journals.read(THREAD)).entries
+
+    assert [type(e).__name__ for e in entries[:4]] == ["User", "FilesSeen", "Resumed", "ModelReply"]
+    assert isinstance(entries[-1], Answered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,14 +21,14 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
+from sqlalchemy import NullPool, create_engine, event, text
 
 from bot.agent.entries import Answered
 from bot.errors import DatabaseBusy, StorageError
 from bot.storage.database import HEAD, open_database
 from bot.storage.inbox import Addressing, Inbox, Item, Kind
 from bot.storage.journal import Journals
-from bot.storage.migrations.run import alembic_config
+from bot.storage.migrations.run import alembic_config, upgrade
 from bot.storage.tables import metadata
 from bot.storage.writer import Writer
 
@@ -63,6 +64,33 @@ def test_the_migrations_make_exactly_the_tables_of_the_code(path: Path) -> None:
 
 def test_the_newest_revision_is_the_one_that_the_code_names() -> None:
     assert ScriptDirectory.from_config(alembic_config()).get_current_head() == HEAD
+
+
+def test_a_first_start_that_breaks_off_anywhere_leaves_nothing_half_made(path: Path) -> None:
+    """Whatever statement it is: the next start finds no table, and makes all of them."""
+    path.parent.mkdir()
+    left: set[str] = set()
+    finished = False
+    for statements in range(1, 100):
+        engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+        seen = itertools.count(1)
+
+        @event.listens_for(engine, "before_cursor_execute")
+        def break_off(*_: object, seen: Iterator[int] = seen, last: int = statements) -> None:
+            if next(seen) == last:
+                raise KeyboardInterrupt
+
+        try:
+            upgrade(engine)
+            finished = True
+            break
+        except KeyboardInterrupt:
+            with closing(sqlite3.connect(path)) as database:
+                left |= {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+
+    assert left == set()
+    assert finished
+    open_database(path).close()
 
 
 async def test_what_waits_in_a_database_of_an_older_revision_is_still_taken(path: Path) -> None:

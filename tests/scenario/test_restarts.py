@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sqlite3
-import sys
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -19,19 +15,8 @@ from bot.local_slack.options import Options
 from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Request, Say
+from tests.doubles.process import BRISK, kill, process
 
-ROOT = Path(__file__).parents[2]
-RUN = ("-m", "bot", "run")
-BRISK = (
-    "-c",
-    "import asyncio, os, pathlib\n"
-    "from bot.main import Need, read_settings, run_slack\n"
-    "from bot.slack.patience import Patience\n"
-    "settings = read_settings(os.environ, pathlib.Path.cwd(), Need.RUN)\n"
-    "run = run_slack(settings, stop=asyncio.Event(), ready=print, patience=Patience(look_up=0.5))\n"
-    "asyncio.run(run)\n",
-)
-"""The same with less patience, where a test would wait ten seconds for a look-up."""
 RETRIES = Options(ack_seconds=2.0, retry_scale=0.02)
 LONG_TOOL = '''
 """A tool that never ends by itself and tells how often it was started."""
@@ -61,34 +46,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """A desk whose Slack repeats lost events quickly."""
     async with open_desk(tmp_path, options=RETRIES) as opened:
         yield opened
-
-
-@asynccontextmanager
-async def process(desk: Desk, program: tuple[str, ...] = RUN) -> AsyncIterator[Process]:
-    """Treadle in a process of its own, connected; killed at the end if it is still there."""
-    opened = desk.slack.sockets.opened
-    home = {"PATH": os.environ["PATH"], "HOME": str(desk.home), "PYTHONPATH": str(ROOT)}
-    log = (desk.home / "treadle.log").open("ab")
-    with log:
-        running = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *program,
-            cwd=desk.home,
-            env=desk.environment(**home),
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        await desk.until(lambda: desk.slack.sockets.opened > opened, timeout=30)
-        yield running
-    finally:
-        if running.returncode is None:
-            await kill(running)
-
-
-async def kill(running: Process) -> None:
-    running.send_signal(signal.SIGKILL)
-    assert await running.wait() == -signal.SIGKILL
 
 
 def reactions(desk: Desk, ts: str) -> list[str]:

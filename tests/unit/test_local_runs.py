@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.errors import Fenced
+import pytest
+
+from bot.errors import Fenced, StorageError
 from bot.runs.local import RETRY_SECONDS, LocalRuns
 from bot.runs.ports import Signals
 
@@ -56,6 +58,28 @@ async def test_a_thread_that_another_runner_has_is_left_to_it() -> None:
     await asyncio.wait_for(runs.idle(), 10)
 
     assert tries == 1
+
+
+async def test_a_full_disk_is_one_line_in_the_log_and_no_bug(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tries = 0
+
+    async def work(thread: str, signals: Signals) -> None:
+        nonlocal tries
+        tries += 1
+        signals.arrived.clear()
+        if tries == 1:
+            raise StorageError("The disk is full.")
+
+    runs = LocalRuns(work, SOON)
+    runs.wake("t")
+    await asyncio.wait_for(runs.idle(), 10)
+
+    (line,) = caplog.records
+    assert line.getMessage() == "work on thread t is tried again in 0 s: The disk is full."
+    assert line.exc_info is None
+    assert tries == 2
 
 
 def test_the_waits_grow_and_the_last_is_half_a_minute() -> None:

@@ -17,8 +17,10 @@ def alembic_config() -> Config:
 
 
 def upgrade(engine: Engine) -> None:
-    """Run every migration that is missing, in one transaction."""
+    """Run every migration that is missing, in one transaction: all or nothing, also if killed."""
     config = alembic_config()
     with engine.begin() as connection:
+        if connection.dialect.name == "sqlite":  # its driver begins none for CREATE TABLE
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
