@@ -22,7 +22,8 @@ from bot.storage.rules import Choice, SlackRule
 PLACE, STOP, FORGET = "treadle_home_place", "treadle_home_stop", "treadle_home_forget"
 SWITCH, ADD, SETTINGS = "treadle_home_switch", "treadle_home_add", "treadle_home_settings"
 """What can be clicked, by `action_id`."""
-MOST_BLOCKS = 100
+MOST_BLOCKS, VIEW_BYTES = 100, 230_000
+"""Slack takes 100 blocks and 250 kB of JSON (docs.slack.dev, App Home views)."""
 TEXT = 2900
 """Characters of a section; Slack takes 3,000."""
 MOST_TURNS, MOST_RULES, MOST_TOOLS = 10, 20, 20
@@ -75,13 +76,23 @@ def home_view(facts: Facts) -> Mapping[str, Json]:
     blocks = [_header("Treadle"), *_everybody(facts)]
     if facts.office is not None:
         blocks += _admins(facts.office)
-    if len(blocks) > MOST_BLOCKS:
-        blocks = [*blocks[: MOST_BLOCKS - 1], _small(words.home_cut())]
-    return {
-        "type": "home",
-        "private_metadata": json.dumps({"place": facts.place}),
-        "blocks": blocks,
-    }
+    fitting = _fitting(blocks)
+    if len(fitting) < len(blocks):
+        fitting.append(_small(words.home_cut()))
+    state = json.dumps({"place": facts.place})
+    return {"type": "home", "private_metadata": state, "blocks": fitting}
+
+
+def _fitting(blocks: Sequence[Block]) -> list[Block]:
+    """The first of the blocks, so many that one more still fits."""
+    found: list[Block] = []
+    room = VIEW_BYTES
+    for block in blocks[:MOST_BLOCKS]:
+        room -= len(json.dumps(block))
+        if room < 0:
+            break
+        found.append(block)
+    return found if len(blocks) <= MOST_BLOCKS else found[: MOST_BLOCKS - 1]
 
 
 def place_of(view: Mapping[str, object]) -> str:
@@ -215,4 +226,5 @@ def _small(text: str) -> Block:
 
 
 def _mrkdwn(text: str) -> Mapping[str, Json]:
-    return {"type": "mrkdwn", "text": shown(text, TEXT)}
+    # Slack refuses an empty text.
+    return {"type": "mrkdwn", "text": shown(text, TEXT) or " "}
