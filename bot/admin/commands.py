@@ -106,7 +106,7 @@ class Commands:
             return [words.only_admins_see()]
         book = self.house.live.book
         lines = [
-            words.rule_line(rule.place, f"`{explain.in_words(rule, self.naming)}`")
+            words.rule_line(rule.place, explain.in_words(rule, self.naming))
             for rule in book.everything()
         ]
         return [words.rules_head(book.slack_may_loosen), *lines] if lines else [words.no_rules()]

@@ -13,10 +13,11 @@ from bot.rulebook import RuleBook
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How a place shows channels and people, by their ids."""
+    """How a place shows channels and people, by their ids, and what is to be typed as it is."""
 
     channel: Callable[[str], str] = str
     person: Callable[[str], str] = str
+    code: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,11 @@ def _change(rule: Rule, tool: str, book: RuleBook) -> str:
 
 def in_words(rule: Rule, naming: Naming) -> str:
     """The rule as it would be typed behind `/treadle`."""
-    parts = [rule.decision.value, "everything" if rule.tool == "*" else rule.tool]
+    parts = [rule.decision.value, "everything" if rule.tool == "*" else naming.code(rule.tool)]
     parts += _clause(rule.channel, "in", "outside", naming.channel)
     parts += _clause(rule.role, "for", "except", lambda role: f"{role}s")
     parts += _clause(rule.user, "for", "except", naming.person)
-    conditions = [f"{pattern.argument} matches {pattern.text}" for pattern in rule.match]
+    conditions = [f"{p.argument} matches {naming.code(p.text)}" for p in rule.match]
     if conditions:
         parts.append(f"when {' and '.join(conditions)}")
     return " ".join(parts)

@@ -112,7 +112,7 @@ def _everybody(facts: Facts) -> Iterator[Block]:
         return
     yield _text(words.home_intro())
     yield {"type": "divider"}
-    yield _text(words.home_rights(MARKS.channel(facts.place)), _places(facts.place))
+    yield _text(words.home_rights(_place_name(facts.place)), _places(facts.place))
     yield from _texts([right_line(right) for right in facts.rights] or [words.no_tools()])
     yield _text(words.home_usage())
     yield from _texts(facts.usage)
@@ -161,11 +161,9 @@ def _tools(tools: Sequence[Tool]) -> Iterator[Block]:
 
 def _rules(office: Office) -> Iterator[Block]:
     yield _text(words.home_rules(office.loosen), _button(ADD, words.ADD_RULE, "rule", primary=True))
-    yield from _texts(
-        [words.rule_line(rule.place, f"`{in_words(rule, MARKS)}`") for rule in office.file]
-    )
+    yield from _texts([words.rule_line(rule.place, in_words(rule, MARKS)) for rule in office.file])
     for made in office.rules[-MOST_RULES:]:
-        said = words.rule_line(made.rule.place, f"`{in_words(made.rule, MARKS)}`")
+        said = words.rule_line(made.rule.place, in_words(made.rule, MARKS))
         forget = _button(FORGET, words.BUTTON_FORGET, str(made.number))
         yield {**_text(said, forget), "block_id": f"rule {made.number}"}
     if len(office.rules) > MOST_RULES:
@@ -177,6 +175,10 @@ def _choices(choices: Sequence[Choice]) -> Iterator[Block]:
     for choice in choices:
         channel = MARKS.channel(choice.scope)
         yield _text(words.home_choice(choice.name, choice.value, channel, choice.by.name))
+
+
+def _place_name(place: str) -> str:
+    return MARKS.channel(place) if place[:1] in ("C", "G") else words.HOME_DIRECT
 
 
 def _places(place: str) -> Element:

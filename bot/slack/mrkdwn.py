@@ -8,7 +8,9 @@ from bot.admin.explain import Naming
 from bot.inert import inert
 from bot.slack.blocks import clip, escape
 
-MARKS = Naming(lambda channel: f"<#{channel}>", lambda person: f"<@{person}>")
+MARKS = Naming(
+    lambda channel: f"<#{channel}>", lambda person: f"<@{person}>", lambda text: f"`{text}`"
+)
 """Channels and people as Slack shows them by name; in what one person alone sees, that tells
 nobody."""
 _MARK = re.compile(r"&lt;([#@][A-Z][A-Z0-9]+)&gt;")

@@ -8,6 +8,7 @@ BUTTON_OFF, BUTTON_ON = "Switch off", "Switch on"
 ADD_RULE = "Add a rule"
 CHANNEL_SETTINGS = "Channel settings"
 HOME_PLACE = "Another channel"
+HOME_DIRECT = "direct messages with me"
 
 
 def home_intro() -> str:
