@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot import words
 from bot.agent.entries import Answer, ApprovalAnswered, Decided, Entry, ModelReply, ToolCall
@@ -22,7 +22,7 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that was not made, the decision, and the answer where somebody was asked."""
+    """A call with its decision, and the answer where somebody was asked about it."""
 
     call: ToolCall
     decided: Decided
@@ -59,6 +59,19 @@ def _answer(entries: Sequence[Entry], call_id: str) -> ApprovalAnswered | None:
             return None
         if isinstance(entry, ApprovalAnswered) and entry.call_id == call_id:
             return entry
+    return None
+
+
+def answered_at(entries: Sequence[Entry], seq: int) -> Refusal | None:
+    """The call and the decision that the answer at this position is about."""
+    answer = entries[seq] if seq < len(entries) else None
+    if not isinstance(answer, ApprovalAnswered):
+        return None
+    for position in range(seq - 1, -1, -1):
+        entry = entries[position]
+        if isinstance(entry, Decided) and entry.call_id == answer.call_id:
+            found = refusal_at(entries, position)
+            return None if found is None else replace(found, answer=answer)
     return None
 
 

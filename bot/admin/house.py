@@ -93,8 +93,8 @@ class House:
     """Everything behind `/treadle` and the Home tab.
 
     `names` maps every name of a tool to its own; `describe` is a call's key argument. `refusal`
-    says why somebody may not speak here, and `silent` that they are not told. `recent` is what
-    was lately asked and answered, `budgets` how full they are. What is not counted or kept is None.
+    says why somebody may not speak here, and `silent` that they are not told. `budgets` says
+    how full they are. What this installation does not count is None.
     """
 
     live: Live
@@ -107,5 +107,4 @@ class House:
     turns: Turns
     status: Status
     usage: Usage | None = None
-    recent: Report | None = None
     budgets: Report | None = None

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from bot import words
 from bot.admin.commands import Commands, usage_lines
 from bot.admin.house import Asker, House
+from bot.admin.recent import recent_lines
 from bot.admin.requests import Choose, Forget, MakeRule, Request, Switch
 from bot.admin.rights import rights_of
 from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
@@ -205,7 +206,7 @@ class Home:
             live.book.file,
             live.rules,
             live.choices,
-            await house.recent.lines(team) if house.recent else (),
+            await recent_lines(house, MARKS),
             await house.budgets.lines(team) if house.budgets else (),
             live.book.slack_may_loosen,
         )

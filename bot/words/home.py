@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bot.words.rules import moment
+
 BUTTON_STOP, BUTTON_FORGET, BUTTON_CHANGE = "Stop", "Forget", "Change"
 BUTTON_SAVE, BUTTON_CANCEL = "Save", "Cancel"
 BUTTON_OFF, BUTTON_ON = "Switch off", "Switch on"
@@ -132,3 +134,8 @@ def home_unknown() -> str:
 
 def home_silent() -> str:
     return "There is nothing here for you."
+
+
+def answer_line(at: float, where: str, call: str, askers: str, name: str, *, allowed: bool) -> str:
+    said = f"{name} said {'yes' if allowed else 'no'}" if name else "nobody answered"
+    return f"{moment(at)}, {where}: {call} for {askers}: {said}"

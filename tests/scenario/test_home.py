@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -117,6 +118,29 @@ async def test_an_admin_sees_health_turns_tools_rules_and_settings(desk: Desk) -
     assert "Rule 1 (set in Slack by ada on" in home
     assert "deny write_file for @Bob" in home
     assert "What a thread shows in #ops: quiet (chosen by ada)" in home
+
+
+async def test_an_admin_sees_what_was_lately_asked_and_answered(desk: Desk) -> None:
+    desk.config('[[policy]]\ntool = "write_file"\ndecision = "ask"')
+    async with desk.treadle():
+        for button in ("treadle_deny", "treadle_approve"):
+            desk.model.play([Say("I write.", calls=(WRITE,)), Say("Done.")])
+            ts = await desk.slack.person("bob").say("#general", "@treadle write seven")
+            card = await desk.until(partial(_with, desk, ts, button))
+            assert "1 waiting for a person's yes" in await opened(desk, "ada")
+            await desk.slack.person("ada").click(card, button)
+            await desk.answered("#general", ts, covers=ts)
+        home = await opened(desk, "ada")
+        assert "said yes" not in await opened(desk, "bob")
+
+    yes, no = (
+        home.index(f"write_file (n.txt) for @Bob: ada said {word}") for word in ("yes", "no")
+    )
+    assert yes < no
+
+
+def _with(desk: Desk, ts: str, part: str) -> dict[str, Any] | None:
+    return next((m for m in desk.slack.thread("#general", ts) if part in str(m)), None)
 
 
 async def test_guests_see_why_there_is_nothing_for_them(desk: Desk) -> None:
