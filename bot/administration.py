@@ -45,7 +45,7 @@ def explaining(
         if found is None:
             return words.nothing_refused_here()
         people = {entry.author: entry.name for entry in entries if isinstance(entry, User)}
-        naming = Naming(person=lambda person: people.get(person, person))
+        naming = Naming(lambda channel: f"<#{channel}>", lambda person: people.get(person, person))
         tool = names.get(found.call.name, found.call.name)
         gist = describe(found.call)
         return " ".join(explain.why(found, tool, gist, user, live.book, naming))

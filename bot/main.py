@@ -162,7 +162,6 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,
-        tools=[(tool.name, tool.description.split("\n")[0]) for tool in core.usable()],
     )
 
 

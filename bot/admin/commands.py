@@ -47,6 +47,10 @@ class Commands:
         if refusal is not None:
             # Who may not speak here may know why, unless the operator wants silence.
             return "" if self.house.silent else words.access_why(refusal)
+        return await self.carry_out(asker, request)
+
+    async def carry_out(self, asker: Asker, request: Request) -> str:
+        """What came of a request, or the sentence that says why nothing did."""
         try:
             return await self._answer(asker, request)
         except TreadleError as error:
@@ -102,7 +106,7 @@ class Commands:
             return [words.only_admins_see()]
         book = self.house.live.book
         lines = [
-            words.rule_line(rule.place, f"`{explain.in_words(rule, self.naming)}`")
+            words.rule_line(rule.place, explain.in_words(rule, self.naming))
             for rule in book.everything()
         ]
         return [words.rules_head(book.slack_may_loosen), *lines] if lines else [words.no_rules()]

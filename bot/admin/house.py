@@ -64,8 +64,8 @@ class Status(Protocol):
     async def __call__(self, *, whole: bool) -> Sequence[str]: ...
 
 
-class Recent(Protocol):
-    """What was answered lately when somebody was asked, in lines for people, newest first."""
+class Report(Protocol):
+    """Something that admins see on the Home tab, in lines for people, newest or nearest first."""
 
     async def lines(self, team: str) -> Sequence[str]: ...
 
@@ -93,8 +93,8 @@ class House:
     """Everything behind `/treadle` and the Home tab.
 
     `names` maps every name of a tool to its own; `describe` is a call's key argument. `refusal`
-    says why somebody may not speak here, and `silent` that they are not told. What this release
-    does not count (`usage`) or keep (`recent`) is None.
+    says why somebody may not speak here, and `silent` that they are not told. `budgets` says
+    how full they are. What this installation does not count is None.
     """
 
     live: Live
@@ -107,4 +107,4 @@ class House:
     turns: Turns
     status: Status
     usage: Usage | None = None
-    recent: Recent | None = None
+    budgets: Report | None = None

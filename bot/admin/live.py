@@ -83,6 +83,11 @@ class Live:
         """Those made in Slack, oldest first."""
         return self._made.rules
 
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """What was chosen in Slack for channels."""
+        return [choice for choice in self._made.choices if not _is_switch(choice)]
+
     def value(self, setting: Setting, channel: str) -> str:
         """The value of a setting in a channel: as chosen in Slack, else as in the file."""
         choice = self.choice(channel, setting.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -16,7 +16,7 @@ from bot.errors import ConfigError
 from bot.slack.app import Visits, build_app
 from bot.slack.commands import SlashCommands
 from bot.slack.home import Home
-from bot.slack.inbound import Self, text_of
+from bot.slack.inbound import Self
 from bot.slack.outbound import Outbound
 from bot.slack.pacing import Pacer
 from bot.slack.patience import Patience
@@ -55,7 +55,6 @@ class Wiring:
     redact: Callable[[str], str]
     deliveries: Deliveries
     model: str
-    tools: Sequence[tuple[str, str]]
     patience: Patience = field(default_factory=Patience)
     slots: Slots | None = None
     """Where Slack's limits are counted; None: in this process."""
@@ -86,8 +85,8 @@ class SlackFront:
             wiring.footer,
             identity.url,
         )
-        self._home = Home(client, wiring.model, wiring.tools)
         self._commands: SlashCommands | None = None
+        self._home: Home | None = None
         self._sockets: Sockets | None = None
         self._server: web.AppRunner | None = None
 
@@ -106,10 +105,10 @@ class SlackFront:
         """Let events in. Raises ConfigError if Slack refuses the app token or a port is taken."""
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
-        self._commands = SlashCommands(self._client, self.people, house)
-        visits = Visits(
-            lambda event: self._home.opened(text_of(event, "user")), command=self._commands.received
-        )
+        commands = SlashCommands(self._client, self.people, house)
+        home = Home(self._client, self.people, house, wiring.model)
+        self._commands, self._home = commands, home
+        visits = Visits(home.opened, home.clicked, home.submitted, commands.received)
         app = build_app(self._client, self.identity, self._me, secret, store, visits)
         if wiring.app_token:
             self._sockets = Sockets(app, self._client, wiring.app_token, wiring.patience)
@@ -125,9 +124,9 @@ class SlackFront:
             await self._server.cleanup()
 
     async def close(self) -> None:
-        if self._commands is not None:
-            await self._commands.close()
-        await self._home.close()
+        for visited in (self._commands, self._home):
+            if visited is not None:
+                await visited.close()
         await self.people.close()
         await close_client(self._client)
 

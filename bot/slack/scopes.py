@@ -22,6 +22,7 @@ METHOD_SCOPES: Mapping[str, tuple[str, ...]] = {
     "reactions.add": ("reactions:write",),
     "reactions.remove": ("reactions:write",),
     "users.info": ("users:read",),
+    "views.open": (),
     "views.publish": (),
 }
 """The scopes that each method called anywhere needs, with one for each kind of conversation."""

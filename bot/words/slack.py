@@ -74,21 +74,6 @@ def clock_off(seconds: float) -> str:
     )
 
 
-def home_intro() -> str:
-    return (
-        "Mention me in a channel, or write to me under Messages. I show each thought and each "
-        "tool's result in the thread, then I answer; reply there to go on."
-    )
-
-
-def home_tools() -> str:
-    return "What I can use"
-
-
-def home_model(model: str) -> str:
-    return f"Model: {model}"
-
-
 def place_of(channel: str) -> str:
     if channel.startswith("D"):
         return "a direct message"

@@ -6,7 +6,9 @@ import asyncio
 import logging
 import re
 import socket
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -275,6 +277,55 @@ async def budget_used_up(desk: Desk) -> str:
     return (await ask(desk))[-1]
 
 
+async def answered(desk: Desk, who: str, text: str) -> str:
+    """What `/treadle` answers, as it is sent."""
+    async with desk.treadle():
+        await desk.command(who, text)
+    return str(desk.slack.person(who).ephemeral()[-1]["text"])
+
+
+async def not_admin(desk: Desk) -> str:
+    return await answered(desk, "bob", "deny wikipedia")
+
+
+async def command_unknown(desk: Desk) -> str:
+    return await answered(desk, "ada", "dney wikipedia")
+
+
+async def channel_not_picked(desk: Desk) -> str:
+    return await answered(desk, "ada", "deny wikipedia in general")
+
+
+async def person_not_picked(desk: Desk) -> str:
+    return await answered(desk, "ada", "deny wikipedia for bob")
+
+
+async def rule_overruled(desk: Desk) -> str:
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "deny"\n')
+    return await answered(desk, "ada", "allow calculate")
+
+
+async def why_refused(desk: Desk) -> str:
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "deny"\n')
+    call = ("calculate", arguments(expression="1 + 1"))
+    desk.model.play([Say("I count.", calls=(call,)), Say("I may not.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle 1 + 1?")
+        await desk.answered("#general", root, covers=root)
+        why = await alice.reply("#general", root, "@treadle !why")
+        return await desk.answered("#general", root, covers=why)
+
+
+async def rule_unreadable(desk: Desk) -> str:
+    async with desk.treadle():
+        await desk.command("ada", "deny wikipedia")
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database:
+        database.execute("UPDATE rules SET body = '{}'")
+        database.commit()
+    return await start_error(desk)
+
+
 PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -283,7 +334,8 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         workspace_unusable, home_unusable, already_running, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
-        budget_used_up, in_circles, unreadable_replies, too_many_steps,
+        budget_used_up, in_circles, unreadable_replies, too_many_steps, not_admin, command_unknown,
+        channel_not_picked, person_not_picked, rule_overruled, why_refused, rule_unreadable,
     )
 }  # fmt: skip
 
