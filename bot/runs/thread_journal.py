@@ -9,6 +9,7 @@ from bot.agent.approvals import pending
 from bot.agent.entries import Entry, covers, open_turn
 from bot.agent.work import interruptions
 from bot.errors import ItemChanged
+from bot.runs.delivering import delivery_stop, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
 from bot.storage.inbox import Inbox, Item, StoredItem
@@ -78,7 +79,26 @@ class ThreadJournal:
             return False
         self.signals.stop.clear()
         items = await self._inbox.waiting(self.thread)
-        return self.is_open and await self._intake.stops(self._entries, items)
+        if self.is_open:
+            return await self._intake.stops(self._entries, items)
+        return await delivery_stop(self._intake.door, self._entries, items) is not None
+
+    async def break_off(self) -> None:
+        """Let nothing be posted any more that is not yet: the answer, or a question to people."""
+        if self.is_open:
+            await self.halt()
+            return
+        items = await self._inbox.waiting(self.thread)
+        stop = await delivery_stop(self._intake.door, self._entries, items)
+        standing = await self._view.halt(self._entries) if stop is not None else None
+        if stop is not None and standing is not None:
+            name = await self._intake.people.name(stop.item.author, stop.item.team)
+            stopped = stopped_delivery(self._entries, stop.item, name, *standing)
+            try:
+                await self._append([stopped], [stop])
+            except ItemChanged as error:
+                log.info("%s", error)
+                self.signals.stop.set()  # it is looked at again
 
     async def halt(self) -> None:
         """Write down what is running as interrupted, then take what arrived: the stop."""

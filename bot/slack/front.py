@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -17,6 +17,8 @@ from bot.slack.app import Visits, build_app
 from bot.slack.commands import SlashCommands
 from bot.slack.home import Home
 from bot.slack.inbound import Self
+from bot.slack.live_ends import LiveCards
+from bot.slack.mail import Mail
 from bot.slack.outbound import Outbound
 from bot.slack.pacing import Pacer
 from bot.slack.patience import Patience
@@ -27,6 +29,7 @@ from bot.slack.signs import Signs
 from bot.slack.slots import LocalSlots, Slots
 from bot.slack.sockets import Sockets
 from bot.slack.steps import Describe
+from bot.slack.streams import MessageForm, StreamForm
 from bot.slack.threads import SlackThreads
 from bot.slack.view import SlackOutlet
 from bot.slack.web import SlackClient, close_client, web_client
@@ -70,15 +73,25 @@ class SlackFront:
             client, wiring.admins, wiring.slack_admins, wiring.patience.person
         )
         self.threads = SlackThreads(client, self.people, self._me)
+        mail = Mail(client, wiring.redact)
         outbound = Outbound(
-            client,
+            mail,
             wiring.deliveries,
             self.threads,
-            wiring.redact,
             wiring.patience.look_up,
+        )
+        cards = LiveCards(
+            mail,
+            wiring.deliveries,
+            self.threads,
+            wiring.describe,
+            wiring.patience.stream,
+            StreamForm(mail),
+            MessageForm(mail),
         )
         self.outlet = SlackOutlet(
             outbound,
+            cards,
             Signs(client, wiring.patience.silent),
             wiring.verbosity,
             wiring.describe,

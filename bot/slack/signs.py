@@ -176,6 +176,11 @@ class Sign:
         """A message was posted: it is a sign itself, and Slack takes the status away."""
         self._spoke_at = time.monotonic()
 
+    @property
+    def in_session(self) -> bool:
+        """Whether an agent session shows that work goes on."""
+        return self._shown is Shown.SESSION
+
     async def end(self) -> None:
         """Take the sign away, also one that is just being shown."""
         if self._task is None:
