@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -74,7 +74,6 @@ class SlackFront:
             client,
             wiring.deliveries,
             self.threads,
-            wiring.redact,
             wiring.patience.look_up,
         )
         self.outlet = SlackOutlet(
@@ -94,7 +93,8 @@ class SlackFront:
     async def open(cls, wiring: Wiring) -> SlackFront:
         """Find out who we are. Raises ConfigError if Slack refuses the token."""
         slots = wiring.slots or LocalSlots(wiring.patience.pace)
-        client = web_client(wiring.bot_token, wiring.api_url, Pacer(slots, time.monotonic))
+        pacer = Pacer(slots, time.monotonic)
+        client = web_client(wiring.bot_token, wiring.api_url, pacer, wiring.redact)
         try:
             return cls(wiring, client, await identify(client))
         except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot import words
@@ -51,7 +51,6 @@ class Outbound:
     client: SlackClient
     deliveries: Deliveries
     threads: SlackThreads
-    redact: Callable[[str], str]
     look_up_seconds: float
 
 
@@ -166,7 +165,7 @@ class ThreadPosts:
         arguments: dict[str, object] = {
             "channel": self.channel,
             "thread_ts": self.root_ts,
-            "text": self._out.redact(post.message.text),
+            "text": post.message.text,
             "unfurl_links": False,
             "unfurl_media": False,
             "metadata": {
@@ -175,20 +174,11 @@ class ThreadPosts:
             },
         }
         if post.message.blocks:
-            arguments["blocks"] = self._redacted(post.message.blocks)
+            arguments["blocks"] = list(post.message.blocks)
         else:
             arguments["mrkdwn"] = False  # its stars and underscores are to be seen
         answer = await call(self._out.client, "chat.postMessage", arguments, slots=0)
         return str(answer.get("ts", ""))
-
-    def _redacted(self, value: object) -> object:
-        if isinstance(value, str):
-            return self._out.redact(value)
-        if isinstance(value, Mapping):
-            return {key: self._redacted(part) for key, part in value.items()}
-        if isinstance(value, Sequence):
-            return [self._redacted(part) for part in value]
-        return value
 
 
 def _marked(post: Post) -> Post:
