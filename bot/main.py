@@ -23,7 +23,6 @@ from bot.config import Settings as Settings
 from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
-from bot.redact import RedactingFormatter, Redactor
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.front import SlackFront, Wiring
 from bot.slack.patience import Patience
@@ -168,8 +167,3 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
 def _warn(core: Core) -> None:
     if core.shell.missed:
         log.warning(core.shell.off)
-
-
-def redacted_formatter(settings: Settings) -> logging.Formatter:
-    """The log's formatter: no configured secret passes it."""
-    return RedactingFormatter(Redactor(settings.secrets))

@@ -206,7 +206,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                     capabilities,
                     model,
                     tools,
-                    make_brains(settings, tools, workspaces, shell, live),
+                    make_brains(settings, tools, workspaces, shell, live, redactor.text),
                     shell,
                     audit,
                     live,

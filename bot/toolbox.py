@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from bot import words
@@ -28,7 +28,9 @@ def make_brains(
     workspaces: Workspaces,
     shell: Shell,
     live: Live,
+    redact: Callable[[str], str],
 ) -> Brains:
+    """`redact` is for the names of files: a thread's first prompt is not read from a journal."""
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
     if shell.off:
@@ -53,7 +55,7 @@ def make_brains(
         return Facts(
             words.place_of(thread.split(":", 2)[1]),
             missing=missing,
-            files=file_names(workspaces, thread),
+            files=tuple(map(redact, file_names(workspaces, thread))),
             system=platform.system(),
             machine=platform.machine(),
             python=platform.python_version(),

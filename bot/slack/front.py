@@ -73,7 +73,7 @@ class SlackFront:
             client, wiring.admins, wiring.slack_admins, wiring.patience.person
         )
         self.threads = SlackThreads(client, self.people, self._me)
-        mail = Mail(client, wiring.redact)
+        mail = Mail(client)
         outbound = Outbound(
             mail,
             wiring.deliveries,
@@ -107,7 +107,8 @@ class SlackFront:
     async def open(cls, wiring: Wiring) -> SlackFront:
         """Find out who we are. Raises ConfigError if Slack refuses the token."""
         slots = wiring.slots or LocalSlots(wiring.patience.pace)
-        client = web_client(wiring.bot_token, wiring.api_url, Pacer(slots, time.monotonic))
+        pacer = Pacer(slots, time.monotonic)
+        client = web_client(wiring.bot_token, wiring.api_url, pacer, wiring.redact)
         try:
             return cls(wiring, client, await identify(client))
         except BaseException:

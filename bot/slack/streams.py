@@ -86,7 +86,7 @@ class StreamForm:
             "thread_ts": spot.thread_ts,
             "recipient_user_id": spot.asker,
             "recipient_team_id": spot.team,
-            "chunks": self.mail.redacted(updates({}, tasks)),
+            "chunks": updates({}, tasks),
         }
         answer = await call(self.mail.client, START, arguments, slots=0)
         return str(answer.get("ts", ""))
@@ -94,7 +94,7 @@ class StreamForm:
     async def change(
         self, spot: Spot, ts: str, sent: Mapping[str, Task], tasks: Sequence[Task]
     ) -> None:
-        chunks = self.mail.redacted(updates(sent, tasks))
+        chunks = updates(sent, tasks)
         arguments = {"channel": spot.channel, "ts": ts, "chunks": chunks}
         if not chunks:
             return
@@ -110,7 +110,7 @@ class StreamForm:
             "metadata": metadata,
             "session_status": status,
         }
-        chunks = self.mail.redacted(updates(sent, tasks))
+        chunks = updates(sent, tasks)
         with_chunks = {**arguments, "chunks": chunks} if chunks else arguments
         try:
             await read(self.mail.client, STOP, with_chunks, END_SECONDS, slots=0)
@@ -150,6 +150,6 @@ class MessageForm:
         return {
             "channel": spot.channel,
             "ts": ts,
-            "text": self.mail.redact(message.text),
-            "blocks": self.mail.redacted(message.blocks),
+            "text": message.text,
+            "blocks": list(message.blocks),
         }

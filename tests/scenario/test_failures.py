@@ -23,6 +23,7 @@ from bot.parts import read_settings
 from bot.slack.patience import Patience
 from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client
+from bot.trail import verify_trail
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
 
@@ -316,6 +317,22 @@ async def rule_unreadable(desk: Desk) -> str:
     return await start_error(desk)
 
 
+async def audit_altered(desk: Desk) -> str:
+    await ask(desk)
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database:
+        database.execute("UPDATE audit SET body = '{}' WHERE seq = 1")
+        database.commit()
+    lines: list[str] = []
+    verify_trail(desk.environment(), desk.home, lines.append)
+    return "\n".join(lines)
+
+
+async def audit_head_unwritable(desk: Desk) -> str:
+    (desk.home / ".treadle").mkdir()
+    (desk.home / ".treadle" / "audit").write_text("a file in the way")
+    return await start_error(desk)
+
+
 PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -326,6 +343,7 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
         budget_used_up, in_circles, unreadable_replies, too_many_steps, not_admin, command_unknown,
         channel_not_picked, person_not_picked, rule_overruled, why_refused, rule_unreadable,
+        audit_altered, audit_head_unwritable,
     )
 }  # fmt: skip
 
