@@ -194,7 +194,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
         known = rates(settings, real=isinstance(model, ChatModel))
         try:
             shell = await open_shell(settings)
-            live = await open_live(settings, writer)
+            live = await open_live(settings, writer, audit)
             async with trail.running(sealing.about_process(settings)):
                 yield Core(
                     settings,

@@ -46,9 +46,7 @@ class Click:
 class Home:
     """Publishes the Home tab and carries out what is clicked on it."""
 
-    def __init__(
-        self, client: SlackClient, people: SlackPeople, house: House, model: str
-    ) -> None:
+    def __init__(self, client: SlackClient, people: SlackPeople, house: House, model: str) -> None:
         self._client, self._people, self._house, self._model = client, people, house, model
         self._commands = Commands(house, MARKS)
         self._tasks: set[asyncio.Task[None]] = set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import LookupFailed
 from bot.local_slack.faults import Effect, FaultRule
@@ -14,7 +13,7 @@ from bot.local_slack.server import LocalSlack
 from bot.local_slack.world import Member
 from bot.policy import Person
 from bot.slack.people import FRESH_SECONDS, SlackPeople
-from bot.slack.web import close_client, web_client
+from bot.slack.web import SlackClient, close_client, web_client
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -37,14 +36,14 @@ async def slack() -> AsyncIterator[LocalSlack]:
 
 
 @pytest.fixture
-async def client(slack: LocalSlack) -> AsyncIterator[AsyncWebClient]:
+async def client(slack: LocalSlack) -> AsyncIterator[SlackClient]:
     opened = web_client(slack.options.bot_token, slack.api_url)
     yield opened
     await close_client(opened)
 
 
 async def test_an_admin_of_slack_who_is_none_any_more_is_none_after_ten_minutes(
-    slack: LocalSlack, client: AsyncWebClient
+    slack: LocalSlack, client: SlackClient
 ) -> None:
     clock = Clock()
     people = SlackPeople(client, NOBODY, True, 0.1, clock.now)
@@ -57,7 +56,7 @@ async def test_an_admin_of_slack_who_is_none_any_more_is_none_after_ten_minutes(
 
 
 async def test_what_was_known_does_not_count_when_it_cannot_be_refreshed(
-    slack: LocalSlack, client: AsyncWebClient
+    slack: LocalSlack, client: SlackClient
 ) -> None:
     clock = Clock()
     people = SlackPeople(client, frozenset({"U0ADA"}), True, 0.1, clock.now)
