@@ -114,9 +114,9 @@ class Live:
 
     async def forget(self, admin: Admin, number: int) -> SlackRule | None:
         """Take a rule back; None if there was none with this number."""
-        admin.must_be_one()
+        by = admin.must_be_one()
         old = next((rule for rule in self._made.rules if rule.number == number), None)
-        gone = await self.stored.remove(number)
+        gone = await self.stored.remove(number, by)
         await self.load()
         return old if gone else None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from bot import words
-from bot.admin.commands import Commands, usage_lines
+from bot.admin.commands import Commands
 from bot.admin.house import Asker, House
 from bot.admin.recent import recent_lines
 from bot.admin.requests import Choose, Forget, MakeRule, Request, Switch
@@ -188,7 +188,7 @@ class Home:
             "\n".join(filter(None, [notice, words.REFUSALS[refusal] if refusal else ""])),
             "",
             rights_of(self._house, asker.person, asker.place),
-            await usage_lines(self._house, asker),
+            await self._house.budgets.lines(team, user, place),
             [turn for turn in running if user in turn.askers],
             self._model,
             await self._office(asker) if asker.is_admin else None,
@@ -196,7 +196,6 @@ class Home:
 
     async def _office(self, asker: Asker) -> view.Office:
         house, live = self._house, self._house.live
-        team = asker.place.team
         return view.Office(
             await house.status(whole=True),
             await house.turns.running(),
@@ -205,7 +204,7 @@ class Home:
             live.rules,
             live.choices,
             await recent_lines(house, MARKS),
-            await house.budgets.lines(team) if house.budgets else (),
+            await house.budgets.all_lines(),
             live.book.slack_may_loosen,
         )
 

@@ -62,7 +62,7 @@ async def chromium() -> AsyncIterator[Page]:
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
-        yield await browser.new_page(viewport={"width": 1180, "height": 1750})
+        yield await browser.new_page(viewport={"width": 1180, "height": 1560})
         await browser.close()
 
 

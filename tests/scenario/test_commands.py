@@ -346,6 +346,47 @@ async def test_of_several_turns_one_is_named_and_an_admin_stops_all(desk: Desk) 
         gate.set()
 
 
+async def test_usage_tells_what_was_used_today_and_an_admin_adds_to_a_cap(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1\n")
+    desk.model.play(lambda _: Say("Hello."))
+    bob = desk.slack.person("bob")
+    async with desk.treadle():
+        assert "You today: 0 turns, 0 tokens" in await desk.command("bob", "usage")
+        for more in ("nothing", "one turn"):
+            ts = await bob.say("#general", "@treadle hi")
+            said = await desk.answered("#general", ts, covers=ts)
+            assert ("I stopped here: the budget of 1 turns" in said) is (more == "one turn")
+        used = (await desk.command("bob", "usage")).splitlines()
+        assert used[0].startswith("You today: 1 turn, 15 tokens")
+        assert used[1].startswith("This channel today: 1 turn, 15 tokens")
+        assert used[2] == "Cap for one person a day: 1 turns of 1 turns"
+        assert "You today: 0 turns" in await desk.command("alice", "usage")
+        for text in ("budget add 1 turns for @bob", "budget"):
+            assert "Only admins can change this" in await desk.command("bob", text)
+        assert "no cap of money for one person" in await desk.command(
+            "ada", "budget add 1 money for @bob"
+        )
+        said = await desk.command("ada", "budget add 1 turns for @bob")
+        assert said == "Done: 1 turns more for @Bob, today only."
+        ts = await bob.say("#general", "@treadle hi")
+        assert await desk.answered("#general", ts, covers=ts) == "Hello."
+        assert "Everybody together today: 2 turns, 30 tokens" in await desk.command("ada", "budget")
+
+
+async def test_a_cap_of_a_channel_is_raised_in_that_channel_alone(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_channel_day = 1\n")
+    desk.model.play(lambda _: Say("Hello."))
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        await desk.command("ada", "budget add 1 turns in #general")
+        said = {}
+        for channel in ("#general", "#general", "#ops", "#ops"):
+            ts = await alice.say(channel, "@treadle hi")
+            said[channel] = await desk.answered(channel, ts, covers=ts)
+    assert said["#general"] == "Hello."
+    assert "I stopped here" in said["#ops"]
+
+
 async def test_status_tells_how_things_are(desk: Desk) -> None:
     desk.config('[sandbox]\nmode = "off"')
     gate = asyncio.Event()
