@@ -183,3 +183,15 @@ def test_a_message_that_arrived_late_may_be_taken_late() -> None:
     late = inbox(1, received_at=9.0, taken=8)
 
     assert "in_order" not in {violation.promise for violation in check(late)}
+
+
+def test_an_answer_whose_delivery_was_stopped_need_not_stand_there() -> None:
+    """The stop answers for its question and for itself."""
+    stop = entry(10, "Stopped", covers=["2.0", "3.0", "4.5"], by="alice", parts=1)
+    said = (*GOOD.said, Said("C1", "1.0", "4.5", for_bot=True))
+    inbox = (*GOOD.inbox, Stored(THREAD, "stop", "4.5", 4.6, 10))
+    posted = (*GOOD.posted[:2], Posted("C1", "1.0", "3.5", "f10", ("2.0", "3.0", "4.5"), "stopped"))
+    stopped = replace(GOOD, journal=(*JOURNAL, stop), said=said, inbox=inbox, posted=posted)
+    assert check(stopped) == ()
+    found = check(replace(stopped, posted=(*posted, GOOD.posted[2])))
+    assert {violation.promise for violation in found} >= {"answered_once"}

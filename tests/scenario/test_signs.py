@@ -66,6 +66,7 @@ async def test_no_sign_is_shown_for_messages_that_are_not_for_the_bot(desk: Desk
     async with desk.treadle():
         root = await alice.say("#general", "@treadle hi")
         await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
         desk.slack.log.clear()
         desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "users.info", seconds=0.8))
         await desk.slack.person("bob").reply("#general", root, "@alice shall we?")

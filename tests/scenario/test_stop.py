@@ -415,6 +415,52 @@ async def test_a_stop_after_the_answer_leaves_out_the_steps_that_wait(desk: Desk
     assert "The answer was there already; what of the steps was not shown is left out." in notice
 
 
+async def test_a_stop_behind_another_question_ends_the_delivery_and_that_question(
+    desk: Desk,
+) -> None:
+    """Both came while the answer waited for its slot, in this order."""
+    desk.model.play([Say("Never shown."), Say("Never asked.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(
+            FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1),
+            FaultRule(Effect.HOLD, "message", channel="C0GENERAL", skip=1),
+        )
+        root = await alice.say("#general", "@treadle one")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        more = await alice.reply("#general", root, "two")
+        said = await alice.reply("#general", root, "stop")
+        await desk.until(lambda: len(desk.slack.courier.unfinished()) == 2)
+        desk.slack.courier.release()
+        first = await desk.answered("#general", root, covers=root)
+        second = await desk.answered("#general", root, covers=more)
+        assert await desk.answered("#general", root, covers=said) == second
+        await desk.nothing_is_left_to_do()
+
+    assert "The answer was ready and is left out." in first
+    assert second.startswith("Stopped by alice. Nothing is running")
+    assert len(desk.model.requests) == 1
+
+
+async def test_a_message_behind_the_stop_begins_a_new_turn_while_the_answer_waits(
+    desk: Desk,
+) -> None:
+    desk.model.play([Say("Never shown."), Say("Two.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle one")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        await alice.reply("#general", root, "stop")
+        more = await alice.reply("#general", root, "two")
+        assert await desk.answered("#general", root, covers=more) == "Two."
+        await desk.nothing_is_left_to_do()
+
+    notice, answer = desk.bot_replies("#general", root)
+    assert "The answer was ready and is left out." in notice
+    assert answer == "Two."
+
+
 async def test_who_may_not_talk_to_the_bot_does_not_keep_its_answer_from_the_others(
     desk: Desk,
 ) -> None:
