@@ -47,6 +47,7 @@ METHODS: Mapping[str, Rate] = {
     "reactions.add": tier(50),
     "reactions.remove": tier(20),
     "users.info": tier(100),
+    "views.open": tier(100),
     "views.publish": tier(100),
 }
 OTHERS = tier(20)
