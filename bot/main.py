@@ -56,7 +56,24 @@ async def run_slack(
 async def serve(
     core: Core, wiring: Wiring, *, stop: asyncio.Event, ready: Callable[[Identity], None]
 ) -> None:
-    """Slack, from who we are to the last acknowledgement. What fails ends what was begun."""
+    """Slack until `stop` is set, which may be while it still tries to connect."""
+    serving = asyncio.create_task(_serve(core, wiring, ready))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+    if not serving.cancelled():
+        serving.result()
+
+
+async def _serve(core: Core, wiring: Wiring, ready: Callable[[Identity], None]) -> None:
+    """Slack, from who we are to the last acknowledgement, until it is cancelled.
+
+    What fails ends what was begun.
+    """
     _warn(core)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(core.model.close)
@@ -75,7 +92,7 @@ async def serve(
         runs.wake_all(unfinished)
         await stack.enter_async_context(core.sweeping(runs, wiring.patience.sweep))
         ready(front.identity)
-        await stop.wait()
+        await asyncio.Event().wait()
 
 
 async def run_demo(

@@ -183,9 +183,16 @@ def nothing_forgotten(evidence: Evidence) -> Iterator[Finding]:
 
 
 def nothing_left_over(evidence: Evidence) -> Iterator[Finding]:
-    """No process outlives its Treadle, and no sign of life outlives the work."""
+    """No process outlives its Treadle, and no sign of life outlives the work.
+
+    A reaction may: where Slack asked to wait with every other sign and the process was killed.
+    """
+    resumed = {row.thread.partition(":")[2] for row in evidence.journal if row.kind == "Resumed"}
     yield from ((orphan, "is an orphan") for orphan in evidence.orphans)
     yield from ((thread, "still looks busy") for thread in evidence.signs)
+    yield from (
+        (thread, "has a reaction left") for thread in evidence.eyes if thread not in resumed
+    )
 
 
 def nothing_broke(evidence: Evidence) -> Iterator[Finding]:

@@ -158,6 +158,7 @@ FAULTS: dict[str, tuple[str, Callable[[], Evidence]]] = {
     "a post stays in doubt": ("nothing_forgotten", lambda: replace(GOOD, unsure=("f5",))),
     "a process is left": ("nothing_left_over", lambda: replace(GOOD, orphans=("17 sleep",))),
     "a sign of life is left": ("nothing_left_over", lambda: replace(GOOD, signs=("C1:1.0",))),
+    "a reaction is left": ("nothing_left_over", lambda: replace(GOOD, eyes=("C1:1.0",))),
     "a process ended by itself": ("nothing_broke", lambda: replace(GOOD, deaths=("17",))),
     "the log shows a bug": ("nothing_broke", lambda: replace(GOOD, bugs=("KeyError",))),
 }
@@ -195,3 +196,9 @@ def test_an_answer_whose_delivery_was_stopped_need_not_stand_there() -> None:
     assert check(stopped) == ()
     found = check(replace(stopped, posted=(*posted, GOOD.posted[2])))
     assert {violation.promise for violation in found} >= {"answered_once"}
+
+
+def test_a_reaction_that_a_killed_process_put_there_may_stay() -> None:
+    killed = replace(journal(entry(10, "Resumed", owner="2")), eyes=("C1:1.0",))
+
+    assert check(killed) == ()
