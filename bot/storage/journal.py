@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from bot import words
 from bot.agent.charges import charges
@@ -28,11 +27,11 @@ from bot.errors import Fenced, ItemChanged
 from bot.storage.audit import Audit
 from bot.storage.inbox import Kind, StoredItem
 from bot.storage.refusals import keep_refusals
+from bot.storage.statements import add, hold, put
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 
-_INSERT = insert(journal).on_conflict_do_nothing()
 _TAKE = (
     update(inbox)
     .where((inbox.c.id == bindparam("item")) & (inbox.c.version == bindparam("as_read")))
@@ -68,10 +67,14 @@ class Journals:
         redact: Callable[[str], str] = str,
         audit: Audit | None = None,
         ledger: Ledger | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
+        """`shared`: other processes have threads too, and each must be claimed before."""
         self._writer, self._ledger = writer, ledger or Ledger(writer)
         self._redact = redact
         self._audit = audit
+        self._shared = shared
         self.owner = owner or new_owner()
         self._appends = itertools.count()
 
@@ -128,9 +131,11 @@ class Journals:
         charged = charges(before, new_entries)
 
         def work(connection: Connection) -> None:
+            if marks:
+                hold(connection, thread)
             new = True
             for seq, row in enumerate(rows, expected_seq):
-                if not connection.execute(_INSERT, row).rowcount:
+                if not add(connection, journal, row):
                     new = _check_own(connection, thread, seq, token)
             if new:
                 self._ledger.record(connection, thread, charged)
@@ -143,7 +148,7 @@ class Journals:
                 if not connection.execute(_TAKE, mark).rowcount:
                     raise ItemChanged(words.item_changed(thread))
 
-        await self._writer.run(work)
+        await self._writer.run(work, thread)
         return tuple(entry for entry, _ in written)
 
     def _redacted(self, entry: Entry) -> tuple[Entry, str]:
@@ -154,10 +159,12 @@ class Journals:
     async def finish(self, thread: str, left: Sequence[int] = ()) -> bool:
         """Mark the thread as having no work left; False if something has arrived meanwhile.
 
-        The items `left` in the inbox wait for something else that is still to come.
+        The items `left` in the inbox wait for something else that is still to come. Raises Fenced
+        if the thread is another process's.
         """
 
         def work(connection: Connection) -> bool:
+            hold(connection, thread)
             waiting = connection.scalar(
                 select(func.count())
                 .select_from(inbox)
@@ -165,12 +172,15 @@ class Journals:
                 .where(inbox.c.id.not_in(left))
             )
             if not waiting:
-                connection.execute(
-                    update(threads).where(threads.c.thread == thread).values(busy=False)
-                )
+                done = update(threads).where(threads.c.thread == thread)
+                if self._shared:
+                    done = done.where(threads.c.owner == self.owner)
+                found = connection.execute(done.values(busy=False, owner=None)).rowcount
+                if self._shared and not found:
+                    raise Fenced(words.fenced(thread))
             return not waiting
 
-        return await self._writer.run(work)
+        return await self._writer.run(work, thread)
 
     async def overdue(self, now: float) -> Sequence[Question]:
         """The open questions whose time is over; `now` is in epoch seconds."""
@@ -195,9 +205,7 @@ def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry)
     """The sweep's table: which questions are open, and until when."""
     match entry:
         case ApprovalAsked(expires_at=expires_at):
-            row = {"thread": thread, "seq": seq, "expires_at": expires_at}
-            statement = insert(approvals).values(row)
-            connection.execute(statement.on_conflict_do_update(index_elements=["thread"], set_=row))
+            put(connection, approvals, {"thread": thread}, {"seq": seq, "expires_at": expires_at})
         case ApprovalAnswered() | Answered() | Failed() | Stopped():
             connection.execute(delete(approvals).where(approvals.c.thread == thread))
         case _:

@@ -16,8 +16,9 @@ from sqlalchemy import create_engine, text
 from bot.checks import examine_host
 from bot.model.knowledge import DIALECT, REFUSES
 from bot.storage.capabilities import KEPT_SECONDS, Capabilities
-from bot.storage.database import HEAD, open_database
+from bot.storage.database import open_database
 from bot.storage.migrations.run import alembic_config
+from bot.storage.schema import HEAD
 from bot.storage.tables import metadata
 from bot.storage.writer import Writer
 from tests.doubles.desk import Desk, open_desk

@@ -162,7 +162,7 @@ async def test_an_append_that_is_run_twice_succeeds_and_is_written_once(bench: B
     twice: list[Callable[[Connection], object]] = []
 
     class Repeating(Writer):
-        async def run(self, work):  # type: ignore[no-untyped-def]
+        async def run(self, work, thread=""):  # type: ignore[no-untyped-def]
             twice.append(work)
             await bench.writer.run(work)
             return await bench.writer.run(work)

@@ -1,0 +1,50 @@
+"""Brings the tables up to date, once, however many processes start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, func, inspect, select, text
+
+from bot import words
+from bot.errors import StorageError
+from bot.storage.statements import SCHEMA, hold
+
+HEAD = "0010"
+"""The newest revision in `migrations/versions`; a test keeps it true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What another part needs beside our tables, on PostgreSQL: `sql` is run where nothing is
+    called `relation` (a table or an index; the last one that `sql` makes)."""
+
+    relation: str
+    sql: Callable[[], str]
+
+
+def bring_up_to_date(engine: Engine) -> None:
+    """Alembic costs half a second to import, so it is only called when there is work for it."""
+    with engine.connect() as connection:
+        found = None
+        if inspect(connection).has_table("alembic_version"):
+            found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+            # Changes nothing, but fails here and now where the database may only be read.
+            connection.execute(text("UPDATE alembic_version SET version_num = NULL WHERE 1 = 0"))
+    if found == HEAD:
+        return
+    if found is not None and found > HEAD:
+        raise StorageError(words.database_newer(found, HEAD))
+    from bot.storage.migrations.run import upgrade
+
+    upgrade(engine)
+
+
+def add_missing(engine: Engine, additions: Sequence[Addition]) -> None:
+    """Make what is not there, in one transaction; who starts at the same time waits for it."""
+    with engine.begin() as connection:
+        hold(connection, SCHEMA)
+        for addition in additions:
+            if connection.scalar(select(func.to_regclass(addition.relation))) is None:
+                connection.exec_driver_sql(addition.sql())
