@@ -148,10 +148,36 @@ class Environment(BaseModel):
 
 
 def passwords(address: SecretStr | str | None) -> tuple[str, ...]:
-    """The password in an address, as it is written there and as it is meant."""
+    """The passwords in an address, as they are written there and as they are meant."""
     text = address.get_secret_value() if isinstance(address, SecretStr) else address or ""
-    written = urlsplit(text).password or ""
-    return (written, unquote(written)) if written else ()
+    try:
+        parts = urlsplit(text)
+        found = [parts.password or ""]
+    except ValueError:  # no address at all, which is said elsewhere
+        return ()
+    for name, _, value in (pair.partition("=") for pair in parts.query.split("&")):
+        if unquote(name) in QUERY_PASSWORDS:
+            found.append(value)
+    return tuple(form for written in found if written for form in (written, unquote(written)))
+
+
+def check_server(url: str) -> None:
+    """Raises ValueError for an address of which PostgreSQL's library could take a piece of the
+    password for something else: it would then say it aloud. The text holds nothing of the address.
+    """
+    try:
+        parts = urlsplit(url)
+        unclear = "," not in parts.netloc and parts.port == 0
+    except ValueError:
+        unclear = True
+    begin, _, behind = url.partition("@")
+    if unclear or "@" in behind or "#" in url or re.search(r"[/?]", begin.partition("://")[2]):
+        unclear = unclear or "@" in url or "#" in url
+    if unclear or re.search(r"%(?![0-9A-Fa-f]{2})", url):
+        raise ValueError(
+            "cannot be read; in a user name or password, write % as %25, @ as %40, : as %3A, "
+            "/ as %2F, ? as %3F and # as %23"
+        )
 
 
 VARIABLES = frozenset(f.alias for f in Environment.model_fields.values() if f.alias)
