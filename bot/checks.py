@@ -23,8 +23,8 @@ from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
+from bot.state import open_state
 from bot.storage.capabilities import Capabilities
-from bot.storage.database import open_database
 from bot.storage.inbox import Item
 from bot.storage.writer import Writer
 from tools.errors import SandboxUnavailable
@@ -75,13 +75,11 @@ async def _settings(settings: Settings) -> str:
 
 
 async def _database(settings: Settings) -> str:
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
     try:
-        open_database(settings.database_path).close()
+        open_state(settings).close()
     except DatabaseBusy as error:
         return words.found_running(str(error))
-    return words.found_database(settings.home)
+    return words.found_database(settings.home) if settings.database_path else words.found_server()
 
 
 async def _workspace(root: Path) -> str:
@@ -133,10 +131,8 @@ async def _model_format(settings: Settings, forget: bool) -> str:
     model = make_model(settings)
     if not isinstance(model, ChatModel):
         return words.banner_rehearsal()
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
     try:
-        database = open_database(settings.database_path)
+        database = open_state(settings)
     except DatabaseBusy as error:
         return words.found_running(str(error))
     writer = Writer(database.engine)

@@ -45,9 +45,9 @@ from bot.runs.runner import Runner
 from bot.runs.sweep import SWEEP_SECONDS, sweep
 from bot.runs.turns import Turns
 from bot.shell import SHELL, Shell, open_shell, sandbox_settings
+from bot.state import open_state
 from bot.storage.audit import Audit
 from bot.storage.capabilities import Capabilities
-from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals, new_owner
@@ -179,12 +179,10 @@ class Core:
 @asynccontextmanager
 async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> AsyncIterator[Core]:
     """Open the database and the workspaces; closed in order at the end."""
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
     tools = all_tools(settings)
     redactor = Redactor(settings.secrets)
     with open_workspaces(settings) as workspaces:
-        database = open_database(settings.database_path)
+        database = open_state(settings)
         writer = Writer(database.engine)
         audit = Audit(writer, new_owner(), sealing.sealer(settings), redactor.text)
         trail = sealing.upkeep(settings, writer, audit)

@@ -20,6 +20,18 @@ OTHER_NAME = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
 """An older name, and the variable that it stands for; the newer one wins."""
 OPENAI_HOST = "api.openai.com"
 
+QUERY_PASSWORDS = ("password", "sslpassword")
+"""Parameters that hold a password (postgresql.org/docs/current/libpq-connect.html)."""
+_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|(?:[^][:/?#@%,]|%[0-9A-Fa-f]{2})*)(?::[0-9]{0,5})?"
+_SERVER = re.compile(
+    r"postgresql(?:\+psycopg)?://"
+    r"(?:(?:[^][:/?#@%]|%[0-9A-Fa-f]{2})*(?::(?:[^][/?#@%]|%[0-9A-Fa-f]{2})*)?@)?"
+    rf"{_HOST}(?:,{_HOST})*"
+    r"(?:/(?:[^/?#@%]|%[0-9A-Fa-f]{2})*)?"
+    r"(?:\?(?:[^?#@%]|%[0-9A-Fa-f]{2})*)?"
+)
+"""One way to read an address: what has another meaning in it is written with %."""
+
 _KINDS = {
     "xoxe": "a token that expires (turn token rotation off in the app's settings and install anew)",
     "xoxb-": "a bot token (xoxb)",
@@ -162,21 +174,18 @@ def passwords(address: SecretStr | str | None) -> tuple[str, ...]:
 
 
 def check_server(url: str) -> None:
-    """Raises ValueError for an address of which PostgreSQL's library could take a piece of the
-    password for something else: it would then say it aloud. The text holds nothing of the address.
+    """Raises ValueError for an address that PostgreSQL's library could read in another way than we
+    do: it would say a piece of the password aloud. The text holds nothing of the address.
     """
     try:
-        parts = urlsplit(url)
-        unclear = "," not in parts.netloc and parts.port == 0
+        urlsplit(url)
+        clear = _SERVER.fullmatch(url) is not None
     except ValueError:
-        unclear = True
-    begin, _, behind = url.partition("@")
-    if unclear or "@" in behind or "#" in url or re.search(r"[/?]", begin.partition("://")[2]):
-        unclear = unclear or "@" in url or "#" in url
-    if unclear or re.search(r"%(?![0-9A-Fa-f]{2})", url):
+        clear = False
+    if not clear:
         raise ValueError(
-            "cannot be read; in a user name or password, write % as %25, @ as %40, : as %3A, "
-            "/ as %2F, ? as %3F and # as %23"
+            "cannot be read; in a name or password, write % as %25, @ as %40, : as %3A, / as %2F, "
+            "? as %3F, # as %23, [ as %5B and ] as %5D"
         )
 
 

@@ -53,18 +53,27 @@ def open_postgres(url: str, additions: Sequence[Addition] = ()) -> Database:
     return Database(engine)
 
 
-def _connector(url: str) -> Callable[[], psycopg.Connection]:
-    """What connects to `url`: the only place that holds it."""
+def address_of(url: str) -> str:
+    """`url` as libpq takes it, with what it does not say; it holds the password.
+
+    Raises StorageError, without a word of `url`.
+    """
     try:
-        from psycopg import ProgrammingError, connect
+        from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
     except ImportError:
         raise StorageError(words.server_packages_missing()) from None
     try:
-        given = conninfo_to_dict(url.replace("+psycopg", "", 1))
+        given = conninfo_to_dict(f"postgresql:{url.partition(':')[2]}")
     except ProgrammingError:  # its text may quote a part of the password
         raise StorageError(words.server_address_unclear()) from None
-    address = make_conninfo("", **(PATIENT | given))
+    return make_conninfo("", **(PATIENT | given))
+
+
+def _connector(url: str) -> Callable[[], psycopg.Connection]:
+    address = address_of(url)
+    from psycopg import connect
+
     return lambda: connect(address)
 
 

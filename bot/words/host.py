@@ -124,13 +124,6 @@ def shell_off() -> str:
     return 'run_command is switched off here: [sandbox] mode is "off".'
 
 
-def cluster_not_yet() -> str:
-    return (
-        "TREADLE_DATABASE_URL names PostgreSQL, which this release cannot use yet. Remove it to "
-        "use the database under TREADLE_HOME."
-    )
-
-
 def workspace_unusable(root: object, why: str) -> str:
     return f"The workspace directory {root} cannot be used: {why} Set TREADLE_WORKSPACE to another."
 
