@@ -17,6 +17,7 @@ from bot.runs.brains import Brains, Hands
 from bot.shell import SHELL, Shell
 from tools.base import Tool, ToolContext, ToolError
 from tools.listing import EntryKind
+from tools.locks import Locks
 from tools.toolset import Toolset
 from tools.truncate import OUTPUT_LIMIT
 from tools.workspaces import Workspaces
@@ -28,6 +29,7 @@ def make_brains(
     workspaces: Workspaces,
     shell: Shell,
     live: Live,
+    locks: Locks,
 ) -> Brains:
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
@@ -42,7 +44,7 @@ def make_brains(
         except ToolError as error:
             raise TreadleError(str(error)) from error
         with workspace:
-            context = ToolContext(workspace, shell.sandbox, output_limit=output_limit)
+            context = ToolContext(workspace, shell.sandbox, output_limit=output_limit, locks=locks)
             yield Toolset(tools, context, enabled, off)
 
     # What the operator switched off does not exist; what this host lacks is said once.

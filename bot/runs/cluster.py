@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot import words
 from bot.errors import Fenced, StorageError
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Signals
+from bot.runs.pulse import Pulse
 from bot.runs.queue import Calls
 from bot.storage.claims import Claim, Claims
 from bot.storage.wakes import listen
@@ -26,20 +27,6 @@ log = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 0.2
 """After a lost race for a thread's journal, before its claim is looked at again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pulse:
-    """Seconds. The defaults are what a running Treadle uses; tests have less patience."""
-
-    beat: float = 5.0
-    """How often a process says that it lives."""
-    stall: float = 20.0
-    """One that has not said so for this long is dead, and its threads go to others."""
-    sweep: float = 3.0
-    """How often threads are looked for that have work and nobody at them."""
-    look: float = 1.0
-    """How often a process looks at its threads by itself, should a ring be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +97,7 @@ class IntakeRuns:
     def __init__(self, yard: Yard) -> None:
         self._presence = Presence(yard, works=False)
 
-    async def open(self) -> None:
-        """Raises StorageError."""
+    async def begin(self, left: Sequence[str]) -> None:
         await self._presence.open()
 
     def wake(self, thread: str, *, stop: bool = True) -> None:
@@ -130,9 +116,11 @@ class ClusterRuns:
         yard: Yard,
         turns: int,
         left: Callable[[str], None],
+        prove: Callable[[], Awaitable[None]],
     ) -> None:
-        """`turns`: so many threads are worked on at a time."""
-        self._work, self._yard, self._left = work, yard, left
+        """`turns`: so many threads are worked on at a time. `prove` raises TreadleError if this
+        process must not work; the others know of it by then."""
+        self._work, self._yard, self._left, self._prove = work, yard, left, prove
         self._local = LocalRuns(self._claimed)
         self._presence = Presence(yard, works=True)
         self._calls = Calls(yard.address, self._local.attend, turns, yard.pulse.beat)
@@ -140,9 +128,9 @@ class ClusterRuns:
         self._marks: Mapping[str, tuple[int, int]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def open(self) -> None:
-        """Begin to take calls. Raises StorageError."""
+    async def begin(self, left: Sequence[str]) -> None:
         await self._presence.open()
+        await self._prove()
         ringing = listen(self._yard.address, lambda t, stop: self._local.nudge(t, stop=stop))
         self._tasks = [
             asyncio.create_task(self._calls.take(), name="calls"),

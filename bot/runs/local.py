@@ -73,6 +73,9 @@ class LocalRuns:
         for thread in threads:
             self.wake(thread)
 
+    async def begin(self, left: Sequence[str]) -> None:
+        self.wake_all(left)
+
     async def idle(self) -> None:
         """Return when no thread is busy."""
         while tasks := [busy.task for busy in self._busy.values() if busy.task is not None]:

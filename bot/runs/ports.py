@@ -35,6 +35,10 @@ class Signals:
 class Scheduler(Protocol):
     """Decides where and when a thread's work is done: by one runner at a time."""
 
+    async def begin(self, left: Sequence[str]) -> None:
+        """Begin, with the threads `left` unfinished by an earlier process. Raises TreadleError."""
+        ...
+
     def wake(self, thread: str, *, stop: bool = True) -> None:
         """The thread may have work, which is stored; `stop`: it may end what is going on."""
         ...

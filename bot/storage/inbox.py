@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from sqlalchemy import Connection, delete, select, update
 
-from bot.storage.statements import News, OnStored, add, hold, perform
+from bot.storage.statements import News, OnStored, add, hold, nothing_more, perform
 from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
 from bot.storage.writer import Writer
 
@@ -113,7 +113,7 @@ class Inbox:
         self,
         writer: Writer,
         redact: Callable[[str], str] = str,
-        on_stored: OnStored = lambda news: (),
+        on_stored: OnStored = nothing_more,
     ) -> None:
         self._writer, self._redact, self._on_stored = writer, redact, on_stored
 

@@ -47,4 +47,7 @@ def add_missing(engine: Engine, additions: Sequence[Addition]) -> None:
         hold(connection, SCHEMA)
         for addition in additions:
             if connection.scalar(select(func.to_regclass(addition.relation))) is None:
-                connection.exec_driver_sql(addition.sql())
+                as_it_is = {
+                    "no_parameters": True
+                }  # a % in it is a %, and it may be many statements
+                connection.exec_driver_sql(addition.sql(), execution_options=as_it_is)

@@ -46,6 +46,11 @@ OnStored: TypeAlias = Callable[[News], Sequence[Statement]]
 """What is to be done in the transaction that stores the new work."""
 
 
+def nothing_more(news: News) -> Sequence[Statement]:
+    """`OnStored` of a process that is alone: it wakes the thread itself."""
+    return ()
+
+
 def perform(connection: Connection, statements: Sequence[Statement]) -> None:
     """Run them, in their order."""
     for statement in statements:
