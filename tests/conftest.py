@@ -140,9 +140,27 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def postgres_with_tables(postgres_server: PostgresServer) -> str:
+    """The address of the database that tests use one after the other."""
+    from bot.storage.postgres import open_postgres
+    from bot.storage.wakes import queue_schema
+
+    url = postgres_server.create()
+    open_postgres(url, [queue_schema()]).close()
+    return url
+
+
 @pytest.fixture
-def postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """The address of a fresh database, as TREADLE_DATABASE_URL takes it."""
+def postgres(postgres_server: PostgresServer, postgres_with_tables: str) -> str:
+    """The address of a database with empty tables, as TREADLE_DATABASE_URL takes it."""
+    postgres_server.empty(postgres_with_tables)
+    return postgres_with_tables
+
+
+@pytest.fixture
+def empty_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a database in which nothing is yet."""
     url = postgres_server.create()
     yield url
     postgres_server.drop(url)

@@ -30,10 +30,19 @@ FAST = (
     "full_page_writes=off",
     "autovacuum=off",
     "shared_buffers=16MB",
+    "deadlock_timeout=100ms",
     "unix_socket_directories=''",
     "listen_addresses='127.0.0.1'",
 )
 """Only the operating system must not die under it; a server that is killed loses nothing."""
+
+
+EMPTY = """
+DO $$ BEGIN
+  EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I', tablename), ', ') || ' RESTART IDENTITY'
+           FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version');
+END $$
+"""
 
 
 class Ending(StrEnum):
@@ -68,19 +77,32 @@ class PostgresServer:
         """The address of a database as TREADLE_DATABASE_URL takes it."""
         return f"postgresql://{ROLE}:{password or self.password}@127.0.0.1:{self.port}/{name}"
 
-    def create(self, template: str = "template0") -> str:
+    def create(self, options: str = "") -> str:
         """A new database, whose owner is an ordinary role; returns its address."""
         name = f"db{next(self._numbers)}"
-        self.administer(f"CREATE DATABASE {name} OWNER {ROLE} TEMPLATE {template}")
+        self.administer(f"CREATE DATABASE {name} OWNER {ROLE} TEMPLATE template0 {options}")
         return self.url(name)
 
     def drop(self, url: str) -> None:
         """Remove a database, whoever may still be connected to it."""
-        self.administer(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)")
+        self.administer(f"DROP DATABASE {_name(url)} WITH (FORCE)")
 
-    def administer(self, statement: str) -> None:
-        """Run a statement as the server's superuser."""
-        address = self.url("postgres").replace(f"//{ROLE}:", "//boss:")
+    def empty(self, url: str) -> None:
+        """Leave nothing in a database but its tables, and nobody connected to it.
+
+        As good as a new one for most tests, and made in a tenth of the time.
+        """
+        self.disconnect(url)
+        self.administer(EMPTY, _name(url))
+
+    def disconnect(self, url: str) -> None:
+        """End every connection to a database; returns when they are gone."""
+        others = f"FROM pg_stat_activity WHERE datname = '{_name(url)}' AND pid <> pg_backend_pid()"
+        self.administer(f"SELECT pg_terminate_backend(pid, 10000) {others}")
+
+    def administer(self, statement: str, name: str = "postgres") -> None:
+        """Run a statement in a database as the server's superuser."""
+        address = self.url(name).replace(f"//{ROLE}:", "//boss:")
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(statement.encode())
 
@@ -127,6 +149,10 @@ class PostgresServer:
                 extra_groups=() if root else None,
             )
         assert done.returncode == 0, (self.directory / "log").read_text()
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
 
 
 @contextmanager
