@@ -67,7 +67,7 @@ def address_of(url: str) -> str:
         given = conninfo_to_dict(f"postgresql:{url.partition(':')[2]}")
     except ProgrammingError:  # its text may quote a part of the password
         raise StorageError(words.server_address_unclear()) from None
-    return make_conninfo("", **(PATIENT | given))
+    return make_conninfo("", **(PATIENT | given | {"client_encoding": "UTF8"}))
 
 
 def _connector(url: str) -> Callable[[], psycopg.Connection]:

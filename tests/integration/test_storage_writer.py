@@ -102,6 +102,21 @@ async def test_a_flood_is_cut_into_transactions_of_a_bounded_size(bench: Bench) 
     assert len(bench.commits) == 3
 
 
+async def test_works_of_a_batch_go_in_the_order_of_their_threads(bench: Bench) -> None:
+    """Else two processes could wait for each other's threads in a circle."""
+    done: list[str] = []
+
+    async def run(name: str) -> None:
+        await bench.writer.run(lambda _: done.append(name), name[:1])
+
+    async with bench.held():
+        works = [asyncio.create_task(run(name)) for name in ("b1", "a1", "b2", "a2")]
+        await queued(2)
+    await asyncio.gather(*works)
+
+    assert done == ["a1", "a2", "b1", "b2"]
+
+
 async def test_a_work_that_fails_fails_alone(bench: Bench) -> None:
     def bug(connection: Connection) -> None:
         connection.execute(text("INSERT INTO overheard VALUES ('c', '1', '2', 0)"))
