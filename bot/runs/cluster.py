@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from bot import words
 from bot.errors import Fenced, StorageError
-from bot.runs.local import LocalRuns
+from bot.runs.local import RETRY_SECONDS, LocalRuns
 from bot.runs.ports import Signals
 from bot.runs.pulse import Pulse
 from bot.runs.queue import Calls
@@ -117,11 +117,12 @@ class ClusterRuns:
         turns: int,
         left: Callable[[str], None],
         prove: Callable[[], Awaitable[None]],
+        retries: Sequence[float] = RETRY_SECONDS,
     ) -> None:
         """`turns`: so many threads are worked on at a time. `prove` raises TreadleError if this
         process must not work; the others know of it by then."""
         self._work, self._yard, self._left, self._prove = work, yard, left, prove
-        self._local = LocalRuns(self._claimed)
+        self._local = LocalRuns(self._claimed, retries)
         self._presence = Presence(yard, works=True)
         self._calls = Calls(yard.address, self._local.attend, turns, yard.pulse.beat)
         self._ours: set[str] = set()
