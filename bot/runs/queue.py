@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from procrastinate import App, PsycopgConnector
 
 from bot import words
+from bot.storage.claims import FORGOTTEN_SECONDS
 from bot.storage.wakes import QUEUE, TASK
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,8 @@ class Calls:
         The worker ends, with or without an error, when one of its connections breaks; what it had
         begun goes on meanwhile, and it is started again.
         """
-        logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what counts is said here
+        for library in ("procrastinate", "psycopg.pool"):  # what counts is said here
+            logging.getLogger(library).setLevel(logging.CRITICAL)
         while True:
             try:
                 await self._work()
@@ -58,7 +60,7 @@ class Calls:
                 delete_jobs="always",
                 install_signal_handlers=False,
                 update_heartbeat_interval=self._beat,
-                stalled_worker_timeout=4 * self._beat,
+                stalled_worker_timeout=FORGOTTEN_SECONDS,
             )
 
     def _app(self) -> App:

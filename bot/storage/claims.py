@@ -36,7 +36,7 @@ NOW = cast(extract("epoch", func.clock_timestamp()), Float)
 FORGOTTEN_SECONDS = 3600.0
 """After that nothing of a dead process or an unused lane is worth keeping."""
 _ASKED = """
-SELECT job.args->>'thread' FROM procrastinate_jobs job
+SELECT job.args->>'thread' AS thread FROM procrastinate_jobs job
 LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
 WHERE job.status = 'todo' OR (job.status = 'doing'
   AND worker.last_heartbeat > now() - make_interval(secs => :stall))
@@ -45,9 +45,10 @@ WHERE job.status = 'todo' OR (job.status = 'doing'
 _REAP = text("""
 DELETE FROM procrastinate_jobs WHERE status <> 'todo' AND (worker_id IS NULL OR worker_id IN
   (SELECT id FROM procrastinate_workers
-   WHERE last_heartbeat < now() - make_interval(secs => :stall)))
+   WHERE last_heartbeat < now() - make_interval(secs => :forgotten)))
 """)
-"""Calls that a worker took with it when it died: they wake nobody any more."""
+"""Calls that a worker took with it when it died: they wake nobody and hold nobody up, so that
+there is time for one that was only frozen to end its own."""
 
 
 class Claim(Enum):
@@ -156,7 +157,7 @@ class Claims:
 
         def work(connection: Connection) -> list[str]:
             hold(connection, "sweep")
-            connection.execute(_REAP, {"stall": self._stall})
+            connection.execute(_REAP, {"forgotten": FORGOTTEN_SECONDS})
             left = [t for t in sorted(connection.scalars(found)) if not skip(t)]
             perform(connection, [call(thread) for thread in left])
             old = NOW - FORGOTTEN_SECONDS

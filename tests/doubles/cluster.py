@@ -36,6 +36,7 @@ class Member:
         assert self.process.stdout is not None
         async for line in self.process.stdout:
             self.log.append(line.decode("utf-8", "replace").rstrip())
+            print(self.log[-1])  # shown with a test that fails
             if self.log[-1] == "ready":
                 self.ready.set()
 
@@ -144,10 +145,6 @@ class Cluster:
                 await member.kill()
         await asyncio.gather(*self._listeners, return_exceptions=True)
 
-    def said(self) -> str:
-        """Everything that all of them have said, for a test that fails."""
-        return "\n".join(line for member in self.members for line in member.log)
-
 
 async def until(condition: Callable[[], Awaitable[T | None]], seconds: float = 20.0) -> T:
     """What the condition finds, as soon as it is not None."""
@@ -163,8 +160,5 @@ async def open_cluster(desk: Desk, url: str) -> AsyncIterator[Cluster]:
     cluster = Cluster(desk, url)
     try:
         yield cluster
-    except BaseException:
-        print(cluster.said())
-        raise
     finally:
         await cluster.close()
