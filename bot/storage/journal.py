@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from bot import words
-from bot.agent.charges import charges
+from bot.agent.charges import Charge, charges
 from bot.agent.entries import (
     Answered,
     ApprovalAnswered,
@@ -23,11 +23,12 @@ from bot.agent.entries import (
 )
 from bot.agent.records import dump, load, load_all
 from bot.audit.derived import Taken, records
+from bot.audit.records import Record
 from bot.errors import Fenced, ItemChanged
 from bot.storage.audit import Audit
 from bot.storage.inbox import Kind, StoredItem
 from bot.storage.refusals import keep_refusals
-from bot.storage.statements import add, hold, put
+from bot.storage.statements import Row, add_all, hold, put
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
@@ -125,31 +126,30 @@ class Journals:
             {"thread": thread, "seq": seq, "body": body, "token": token, "at": now}
             for seq, (_, body) in enumerate(written, expected_seq)
         ]
-        marks = [{"item": i.id, "as_read": i.version, "seq": expected_seq} for i in taken]
-        new_entries = [entry for entry, _ in written]
-        done = records(thread, before, new_entries, _caused(taken))
-        charged = charges(before, new_entries)
+        safe = tuple(entry for entry, _ in written)
+        done = records(thread, before, safe, _caused(taken))
+        append = _Append(thread, expected_seq, safe, rows, taken, done, charges(before, safe), now)
+        await self._writer.run_together(self._append_all, append, thread)
+        return safe
 
-        def work(connection: Connection) -> None:
-            if marks:
-                hold(connection, thread)
-            new = True
-            for seq, row in enumerate(rows, expected_seq):
-                if not add(connection, journal, row):
-                    new = _check_own(connection, thread, seq, token)
+    def _append_all(self, connection: Connection, appends: Sequence[_Append]) -> list[None]:
+        """Those of many threads together. Raises if one of them cannot be: then each comes alone."""
+        for append in appends:
+            if append.taken:
+                hold(connection, append.thread)
+        rows = [row for append in appends for row in append.rows]
+        new = add_all(connection, journal, rows)
+        if not new:
+            _check_own(connection, rows)
+            if len(appends) > 1:
+                raise _SomeAreWritten
+        for append in appends:
             if new:
-                self._ledger.record(connection, thread, charged)
+                self._ledger.record(connection, append.thread, append.charged)
             if new and self._audit is not None:
-                self._audit.add(connection, *done)
-            for seq, (entry, _) in enumerate(written, expected_seq):
-                _keep_questions(connection, thread, seq, entry)
-                keep_refusals(connection, thread, seq, entry, now)
-            for mark in marks:
-                if not connection.execute(_TAKE, mark).rowcount:
-                    raise ItemChanged(words.item_changed(thread))
-
-        await self._writer.run(work, thread)
-        return tuple(entry for entry, _ in written)
+                self._audit.add(connection, *append.done)
+            _keep_beside(connection, append)
+        return [None] * len(appends)
 
     def _redacted(self, entry: Entry) -> tuple[Entry, str]:
         body = dump(entry)
@@ -201,6 +201,33 @@ class Journals:
         return await self._writer.run(work)
 
 
+@dataclass(frozen=True, slots=True)
+class _Append:
+    thread: str
+    seq: int
+    entries: tuple[Entry, ...]
+    rows: Sequence[Row]
+    taken: Sequence[StoredItem]
+    done: Sequence[Record]
+    charged: Sequence[Charge]
+    at: float
+
+
+class _SomeAreWritten(Exception):
+    """Of some appends no answer came, and they are run again: which ones shows each alone."""
+
+
+def _keep_beside(connection: Connection, append: _Append) -> None:
+    """What others look for in tables of its own, and the items that the entries answer."""
+    for seq, entry in enumerate(append.entries, append.seq):
+        _keep_questions(connection, append.thread, seq, entry)
+        keep_refusals(connection, append.thread, seq, entry, append.at)
+    for item in append.taken:
+        mark = {"item": item.id, "as_read": item.version, "seq": append.seq}
+        if not connection.execute(_TAKE, mark).rowcount:
+            raise ItemChanged(words.item_changed(append.thread))
+
+
 def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry) -> None:
     """The sweep's table: which questions are open, and until when."""
     match entry:
@@ -210,16 +237,6 @@ def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry)
             connection.execute(delete(approvals).where(approvals.c.thread == thread))
         case _:
             pass
-
-
-def _check_own(connection: Connection, thread: str, seq: int, token: str) -> bool:
-    """A collision with our own row is a repeated work (False); anybody else's is the fence."""
-    found = connection.scalar(
-        select(journal.c.token).where(journal.c.thread == thread, journal.c.seq == seq)
-    )
-    if found != token:
-        raise Fenced(words.fenced(thread))
-    return False
 
 
 def new_owner() -> str:
@@ -232,3 +249,11 @@ def _caused(taken: Sequence[StoredItem]) -> list[Taken]:
     acts = (Kind.MESSAGE, Kind.CLICK, Kind.STOP)
     items = [stored.item for stored in taken if stored.item.kind in acts]
     return [Taken(item.kind.value, item.author, item.ts) for item in items]
+
+
+def _check_own(connection: Connection, rows: Sequence[Row]) -> None:
+    """A collision with our own row is a repeated work; anybody else's is the fence."""
+    for row in rows:
+        here = (journal.c.thread == row["thread"]) & (journal.c.seq == row["seq"])
+        if connection.scalar(select(journal.c.token).where(here)) != row["token"]:
+            raise Fenced(words.fenced(str(row["thread"])))

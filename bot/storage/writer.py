@@ -7,7 +7,7 @@ import itertools
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from bot import words
 from bot.errors import StorageError
 from bot.storage.statements import is_server, why, worth_repeating
 
+P = TypeVar("P")
 T = TypeVar("T")
 BATCH = 500
 """Works in one transaction at most, so that the first of a flood does not wait for the last."""
@@ -31,7 +32,8 @@ LONGEST_PAUSE = 1.0
 
 @dataclass(slots=True)
 class _Job:
-    work: Callable[[Connection], Any]
+    run: Callable[[Connection, list[Any]], Sequence[Any]]
+    part: Any
     order: str
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -72,9 +74,18 @@ class Writer:
         goes on without knowing whether it was written. Raises StorageError if it was not, or if
         that cannot be known because the database is away.
         """
+        return await self.run_together(_each, work, thread)
+
+    async def run_together(
+        self, works: Callable[[Connection, list[P]], Sequence[T]], part: P, thread: str = ""
+    ) -> T:
+        """As `run`, for works that cost less together: `works` gets the parts that wait in a row.
+
+        It returns a result for each, in their order. If it raises, it gets each part alone.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(work, thread, loop, future))
+        self._jobs.put(_Job(works, part, thread, loop, future))
         return await settled(future)
 
     def hurry(self) -> None:
@@ -177,7 +188,9 @@ def _perform(connection: Connection, jobs: list[_Job]) -> None:
     """
     try:
         with connection.begin():
-            results = [job.work(connection) for job in jobs]
+            results: list[Any] = []
+            for run, row in itertools.groupby(jobs, lambda job: job.run):
+                results.extend(run(connection, [job.part for job in row]))
     except Exception:
         if connection.invalidated:
             raise
@@ -191,7 +204,7 @@ def _perform(connection: Connection, jobs: list[_Job]) -> None:
 def _perform_alone(connection: Connection, job: _Job) -> None:
     try:
         with connection.begin():
-            result = job.work(connection)
+            (result,) = job.run(connection, [job.part])
     except Exception as error:
         if connection.invalidated or worth_repeating(error):
             raise
@@ -199,6 +212,10 @@ def _perform_alone(connection: Connection, job: _Job) -> None:
         job.end(error=StorageError(words.database_failed(why(error))) if foreign else error)
     else:
         job.end(result)
+
+
+def _each(connection: Connection, works: list[Callable[[Connection], T]]) -> list[T]:
+    return [work(connection) for work in works]
 
 
 def _pauses() -> Iterator[float]:

@@ -25,16 +25,14 @@ PLACES = "/usr/lib/postgresql"
 """Debian keeps each version's programs below here, outside PATH."""
 STARTS_SECONDS = 30
 ROLE = "treadle"
-FAST = (
-    "fsync=off",
-    "full_page_writes=off",
-    "autovacuum=off",
+FAST = ("fsync=off", "full_page_writes=off", "autovacuum=off")
+"""Only the operating system must not die under it; a server that is killed loses nothing."""
+ALWAYS = (
     "shared_buffers=16MB",
     "deadlock_timeout=100ms",
     "unix_socket_directories=''",
     "listen_addresses='127.0.0.1'",
 )
-"""Only the operating system must not die under it; a server that is killed loses nothing."""
 
 
 EMPTY = """
@@ -70,6 +68,7 @@ class PostgresServer:
     programs: Path
     directory: Path
     port: int
+    options: tuple[str, ...]
     password: str = field(default_factory=lambda: secrets.token_hex(12))
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -107,7 +106,7 @@ class PostgresServer:
             connection.execute(statement.encode())
 
     def start(self) -> None:
-        options = " ".join([f"-p {self.port}", *(f"-c {one}" for one in FAST)])
+        options = " ".join([f"-p {self.port}", *(f"-c {one}" for one in self.options)])
         log = str(self.directory / "server-log")
         self._control("start", "-w", "-t", str(STARTS_SECONDS), "-l", log, "-o", options)
 
@@ -156,14 +155,14 @@ def _name(url: str) -> str:
 
 
 @contextmanager
-def open_server(programs: Path) -> Iterator[PostgresServer]:
-    """A server with an empty cluster; it is stopped and removed at the end."""
+def open_server(programs: Path, options: tuple[str, ...] = FAST) -> Iterator[PostgresServer]:
+    """A server with nothing in it; it is stopped and removed at the end."""
     directory = Path(tempfile.mkdtemp(prefix="treadle-postgres-"))
     try:
         if os.geteuid() == 0:  # the server refuses to run as root
             owner = _ordinary_user()
             os.chown(directory, owner.pw_uid, owner.pw_gid)
-        server = PostgresServer(programs, directory, _free_port())
+        server = PostgresServer(programs, directory, _free_port(), ALWAYS + options)
         _initialize(server)
         server.start()
         try:

@@ -117,6 +117,36 @@ async def test_works_of_a_batch_go_in_the_order_of_their_threads(bench: Bench) -
     assert done == ["a1", "a2", "b1", "b2"]
 
 
+async def test_what_waits_in_a_row_is_done_together_and_alone_where_that_fails(
+    bench: Bench,
+) -> None:
+    calls: list[list[int]] = []
+
+    def halves(_: Connection, numbers: list[int]) -> list[int]:
+        calls.append(numbers)
+        if any(number % 2 for number in numbers):
+            raise ZeroDivisionError("of an odd number")
+        return [number // 2 for number in numbers]
+
+    async def results(*numbers: int) -> list[object]:
+        calls.clear()
+        async with bench.held():
+            works = [
+                asyncio.create_task(bench.writer.run_together(halves, number, "x"))
+                for number in numbers
+            ]
+            await queued(2)
+        return await asyncio.gather(*works, return_exceptions=True)
+
+    assert await results(8, 6, 4) == [4, 3, 2]
+    assert calls == [[8, 6, 4]]
+
+    first, odd, last = await results(8, 5, 4)
+    assert (first, last) == (4, 2)
+    assert isinstance(odd, ZeroDivisionError)
+    assert calls == [[8, 5, 4], [8], [5], [4]]
+
+
 async def test_a_work_that_fails_fails_alone(bench: Bench) -> None:
     def bug(connection: Connection) -> None:
         connection.execute(text("INSERT INTO overheard VALUES ('c', '1', '2', 0)"))
@@ -176,13 +206,13 @@ async def test_one_runner_that_fell_behind_itself_is_fenced_too(bench: Bench) ->
 
 async def test_an_append_that_is_run_twice_succeeds_and_is_written_once(bench: Bench) -> None:
     """As after a lost answer of the database: the second run meets the rows of the first."""
-    twice: list[Callable[[Connection], object]] = []
+    twice: list[object] = []
 
     class Repeating(Writer):
-        async def run(self, work, thread=""):  # type: ignore[no-untyped-def]
-            twice.append(work)
-            await bench.writer.run(work)
-            return await bench.writer.run(work)
+        async def run_together(self, works, part, thread=""):  # type: ignore[no-untyped-def]
+            twice.append(part)
+            await bench.writer.run_together(works, part, thread)
+            return await bench.writer.run_together(works, part, thread)
 
     repeating = Repeating(create_engine("sqlite://"))
     await Journals(repeating).append(THREAD, 0, [entry(1), entry(2)])
