@@ -9,16 +9,19 @@ import sqlite3
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeAlias
 
-from sqlalchemy import Engine, create_engine, event, inspect, text
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from bot import words
 from bot.errors import DatabaseBusy, StorageError
-from bot.storage.schema import HEAD, bring_up_to_date
+from bot.storage.schema import bring_up_to_date, check_readable
+
+Reader: TypeAlias = Engine
+"""A database that is only read, beside whoever writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def open_database(path: Path) -> Database:
         return Database(engine, lock)
 
 
-def open_reader(path: Path) -> Engine:
+def open_reader(path: Path) -> Reader:
     """The SQLite file at `path`, to be read beside the process that owns it; nothing is written.
 
     A transaction sees the file as it was at its first statement. Raises StorageError if there is
@@ -72,14 +75,9 @@ def open_reader(path: Path) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     try:
-        with engine.connect() as connection:
-            found = None
-            if inspect(connection).has_table("alembic_version"):
-                found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        check_readable(engine)
     except DBAPIError as error:
         raise StorageError(words.database_unusable(path, str(error.orig))) from error
-    if found != HEAD:
-        raise StorageError(words.database_older(str(found or "none"), HEAD))
     return engine
 
 

@@ -133,7 +133,7 @@ class Journals:
         return safe
 
     def _append_all(self, connection: Connection, appends: Sequence[_Append]) -> list[None]:
-        """Those of many threads together. Raises if one of them cannot be: then each comes alone."""
+        """Those of many threads together. If it raises, each comes alone."""
         for append in appends:
             if append.taken:
                 hold(connection, append.thread)

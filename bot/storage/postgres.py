@@ -12,7 +12,7 @@ from sqlalchemy.pool import NullPool
 from bot import words
 from bot.errors import StorageError
 from bot.storage.database import Database
-from bot.storage.schema import Addition, add_missing, bring_up_to_date
+from bot.storage.schema import Addition, add_missing, bring_up_to_date, check_readable
 from bot.storage.statements import why
 
 if TYPE_CHECKING:
@@ -36,14 +36,7 @@ def open_postgres(url: str, additions: Sequence[Addition] = ()) -> Database:
     Its schema is at `HEAD` afterwards, with `additions` beside it. Raises StorageError if it
     cannot be used, without a word of `url`: a password stands in it.
     """
-    engine = create_engine(
-        "postgresql+psycopg://",
-        creator=_connector(url),
-        poolclass=NullPool,
-        isolation_level="READ COMMITTED",
-        use_native_hstore=False,
-        hide_parameters=True,
-    )
+    engine = _engine(url)
     try:
         _examine(engine)
         bring_up_to_date(engine)
@@ -51,6 +44,33 @@ def open_postgres(url: str, additions: Sequence[Addition] = ()) -> Database:
     except DBAPIError as error:
         raise StorageError(words.server_unusable(why(error))) from None
     return Database(engine)
+
+
+def open_server_reader(url: str) -> Engine:
+    """The database at `url`, to be read beside the processes that write; nothing is written.
+
+    A transaction sees it as it was at its first statement. Raises StorageError as `open_postgres`
+    does, and if its schema is another one.
+    """
+    engine = _engine(url).execution_options(
+        isolation_level="REPEATABLE READ", postgresql_readonly=True
+    )
+    try:
+        check_readable(engine)
+    except DBAPIError as error:
+        raise StorageError(words.server_unusable(why(error))) from None
+    return engine
+
+
+def _engine(url: str) -> Engine:
+    return create_engine(
+        "postgresql+psycopg://",
+        creator=_connector(url),
+        poolclass=NullPool,
+        isolation_level="READ COMMITTED",
+        use_native_hstore=False,
+        hide_parameters=True,
+    )
 
 
 def address_of(url: str) -> str:

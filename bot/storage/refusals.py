@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
 
 from bot.agent.entries import Answer, ApprovalAnswered, Decided, Entry
 from bot.agent.records import load, load_all
 from bot.policy import Verdict
+from bot.storage.statements import put
 from bot.storage.tables import journal, refusals
 from bot.storage.writer import Writer
 
@@ -59,12 +60,9 @@ def keep_refusals(connection: Connection, thread: str, seq: int, entry: Entry, n
     """Note a refusal for everybody whose messages led to it."""
     for position, decided in _refused(connection, thread, seq, entry):
         team = thread.partition(":")[0]
-        people = [f"{team}:{user}" for user in decided.heard]
-        if not people:
-            continue
-        connection.execute(delete(refusals).where(refusals.c.person.in_(people)))
-        rows = [{"person": p, "thread": thread, "seq": position, "at": now} for p in people]
-        connection.execute(insert(refusals), rows)
+        row = {"thread": thread, "seq": position, "at": now}
+        for user in sorted(set(decided.heard)):
+            put(connection, refusals, {"person": f"{team}:{user}"}, row)
 
 
 def _refused(

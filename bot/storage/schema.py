@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, func, inspect, select, text
+from sqlalchemy import Connection, Engine, func, inspect, select, text
 
 from bot import words
 from bot.errors import StorageError
@@ -27,9 +27,8 @@ class Addition:
 def bring_up_to_date(engine: Engine) -> None:
     """Alembic costs half a second to import, so it is only called when there is work for it."""
     with engine.connect() as connection:
-        found = None
-        if inspect(connection).has_table("alembic_version"):
-            found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        found = revision(connection)
+        if found is not None:
             # Changes nothing, but fails here and now where the database may only be read.
             connection.execute(text("UPDATE alembic_version SET version_num = NULL WHERE 1 = 0"))
     if found == HEAD:
@@ -39,6 +38,22 @@ def bring_up_to_date(engine: Engine) -> None:
     from bot.storage.migrations.run import upgrade
 
     upgrade(engine)
+
+
+def revision(connection: Connection) -> str | None:
+    """Which revision the tables have; None where there are none."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return None if found is None else str(found)
+
+
+def check_readable(engine: Engine) -> None:
+    """Raises StorageError unless the tables are those of this release."""
+    with engine.connect() as connection:
+        found = revision(connection)
+    if found != HEAD:
+        raise StorageError(words.database_older(found or "none", HEAD))
 
 
 def add_missing(engine: Engine, additions: Sequence[Addition]) -> None:

@@ -6,18 +6,31 @@ import logging
 import subprocess
 import sys
 import traceback
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
+from bot.agent.budgets import By
+from bot.agent.entries import Answered
+from bot.config import Need, load_settings
 from bot.errors import StorageError
-from bot.storage.postgres import open_postgres
+from bot.runs_report import show_run
+from bot.storage.audit import Audit
+from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.journal import Journals
+from bot.storage.postgres import open_postgres, open_server_reader
 from bot.storage.schema import HEAD, Addition
 from bot.storage.tables import metadata
 from bot.storage.wakes import queue_schema
+from bot.storage.writer import Writer
+from bot.trail import Wanted, export_trail
+from bot.usage_report import usage_report
 from tests.doubles.postgres import PostgresServer
 
 ROOT = Path(__file__).parents[2]
@@ -203,3 +216,49 @@ def test_the_tables_of_the_queue_are_whole(postgres: str) -> None:
         found = connection.execute("SELECT to_regclass(%s)", [queue_schema().relation]).fetchone()
     assert found is not None
     assert found[0] is not None
+
+
+def test_who_reads_beside_the_others_sees_one_moment_and_writes_nothing(postgres: str) -> None:
+    database, reader = open_postgres(postgres), open_server_reader(postgres)
+    count = text("SELECT count(*) FROM agreed")
+    row = text("INSERT INTO agreed VALUES ('a', 'b')")
+
+    with reader.connect() as reading:
+        before = reading.scalar(count)
+        with database.engine.begin() as writing:
+            writing.execute(row)
+        assert reading.scalar(count) == before == 0
+    with reader.connect() as reading:
+        assert reading.scalar(count) == 1
+        with pytest.raises(DBAPIError, match="read-only transaction"):
+            reading.execute(row)
+    database.close()
+
+
+def test_who_only_reads_makes_no_tables(empty_postgres: str) -> None:
+    with pytest.raises(StorageError, match=r"another schema \(none\)"):
+        open_server_reader(empty_postgres)
+
+    with psycopg.connect(empty_postgres) as connection:
+        assert connection.execute("SELECT to_regclass('threads')").fetchone() == (None,)
+
+
+async def test_the_reading_commands_read_the_server_too(postgres: str, tmp_path: Path) -> None:
+    database = open_postgres(postgres)
+    writer = Writer(database.engine)
+    audit = Audit(writer, "chain")
+    await audit.start({})
+    item = Item(Kind.MESSAGE, "T1", "C1", "1.0", "1.0", "U1", addressing=Addressing.MENTION)
+    await Inbox(writer).store(item)
+    await Journals(writer, audit=audit).append(item.thread, 0, [Answered(())])
+    await writer.close()
+    database.close()
+    settings = load_settings({"TREADLE_DATABASE_URL": postgres}, tmp_path, need=Need.NOTHING)
+    rows: list[str] = []
+
+    export_trail({"TREADLE_DATABASE_URL": postgres}, tmp_path, rows.append, Wanted())
+
+    assert "process_started" in rows[0]
+    assert any("Answered" in line for line in show_run(settings, item.thread))
+    report = usage_report(settings, 1, By.DAY, datetime.now(UTC))
+    assert report.total.calls == 0

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, text
 
 from bot.agent.entries import Answered, Entry, Resumed
 from bot.errors import Fenced, StorageError
+from bot.storage.audit import Audit
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Addressing, Inbox, Item, Kind
 from bot.storage.journal import Journals
@@ -141,6 +142,28 @@ async def test_what_was_under_way_when_the_line_broke_is_written_once(
         assert await one.inbox.waiting(THREAD) == []
         assert len(await deliveries.of(THREAD)) == 1
         assert await one.count("agreed") == 1, "what belongs to the item was done with it"
+
+
+async def test_the_audit_trail_of_an_append_whose_reply_was_lost_is_written_once(
+    postgres: str,
+) -> None:
+    async with open_line(postgres) as line, process(line.url) as one:
+        audit = Audit(one.writer, "chain")
+        await audit.start({})
+        journals = Journals(one.writer, audit=audit)
+        lengths = [await one.count("audit")]
+        for thread, cuts in (("T:C:1", False), ("T:C:2", True)):
+            if cuts:
+                line.cut(Cut.AFTER_COMMIT)
+            await journals.append(thread, 0, [Answered(("1.0",))])
+            lengths.append(await one.count("audit"))
+
+        assert line.cuts == 1
+        assert lengths[2] - lengths[1] == lengths[1] - lengths[0] > 0
+        together = [journals.append(f"T:D:{n}", 0, [Answered(())]) for n in range(3)]
+        line.cut(Cut.AFTER_COMMIT)
+        await asyncio.gather(*together)
+        assert await one.count("audit") == lengths[2] + 3 * (lengths[1] - lengths[0])
 
 
 async def test_a_rival_that_wrote_while_the_line_was_broken_still_wins(postgres: str) -> None:
