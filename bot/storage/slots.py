@@ -62,7 +62,7 @@ class SharedSlots:
             left = select(full_at - NOW - ahead).where(pacing.c.lane == lane)
             return max(0.001, connection.scalar(left) or 0.0)
 
-        return await self._writer.run(work)
+        return await self._writer.run(work, f"pace {lane}")
 
     async def pause(self, lane: str, until: float) -> None:
         """No slot before that time of this process's clock, then one at a time."""
@@ -76,4 +76,4 @@ class SharedSlots:
                 statement.on_conflict_do_update(index_elements=["lane"], set_={"free_at": later})
             )
 
-        await self._writer.run(work)
+        await self._writer.run(work, f"pace {lane}")
