@@ -17,6 +17,7 @@ from bot.model import ChatModel
 from bot.model.knowledge import DIALECT, REFUSES
 from bot.parts import all_tools, make_model, read_settings, reveal
 from bot.rehearsal import NAME as REHEARSAL
+from bot.runs.pulse import Pulse
 from bot.shell import prove_sandbox
 from bot.slack.app import Visits, build_app
 from bot.slack.inbound import Self
@@ -60,6 +61,8 @@ async def examine_host(
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
     ]
+    if settings.database_path is None:
+        checks.insert(2, Check("workers", lambda: _workers(settings)))
     if settings.env.slack_app_token is not None:
         checks.append(Check("socket mode", lambda: _socket(settings)))
         if wait:
@@ -80,6 +83,22 @@ async def _database(settings: Settings) -> str:
     except DatabaseBusy as error:
         return words.found_running(str(error))
     return words.found_database(settings.home) if settings.database_path else words.found_server()
+
+
+async def _workers(settings: Settings) -> str:
+    """How many processes there are that work on threads."""
+    from bot.storage.claims import Claims  # only in the cluster
+
+    database = open_state(settings)
+    writer = Writer(database.engine)
+    try:
+        count = await Claims(writer, "doctor", Pulse().stall).workers()
+    finally:
+        await writer.close()
+        database.close()
+    if not count:
+        raise ConfigError(words.no_worker())
+    return words.found_workers(count)
 
 
 async def _workspace(root: Path) -> str:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 PROOF = ".treadle-shared"
 """A file in the root of workspaces, where no tool can reach it: all workers must see the same."""
-PROOF_SECONDS = 5.0
-"""How long shared storage may take to show a file that another host has just written."""
 
 
 class Role(Enum):
@@ -88,18 +86,18 @@ def make_shared(
     )
 
 
-async def prove_workspace(agreed: Agreed, root: Path) -> None:
+async def prove_workspace(shared: Shared, root: Path) -> None:
     """Raises ConfigError unless all workers see this directory. This one must have said it lives.
 
     Source of truth is the database: the first worker writes down what stands in its file.
     """
     proof = root / PROOF
     here = await asyncio.to_thread(_read, proof) or uuid.uuid4().hex
-    holds = await agreed.on("workspace", here)
+    holds = await shared.agreed.on("workspace", here)
     if holds == here:
         await asyncio.to_thread(_write, proof, here)
         return
-    deadline = asyncio.get_running_loop().time() + PROOF_SECONDS
+    deadline = asyncio.get_running_loop().time() + shared.yard.pulse.proof
     while await asyncio.to_thread(_read, proof) != holds:
         if asyncio.get_running_loop().time() > deadline:
             raise ConfigError(words.workspace_not_shared(root))

@@ -94,6 +94,8 @@ class Core:
     audit: Audit
     live: Live
     refusals: Refusals
+    hurry: Callable[[], None]
+    """This process is to end soon: wait less for a database that is away."""
     shared: Shared | None = None
     """What other processes have part in; None where there is this one alone."""
     health: Health = field(default_factory=Health)
@@ -225,6 +227,7 @@ async def open_core(
                     audit,
                     live,
                     Refusals(writer),
+                    writer.hurry,
                     shared,
                 )
         finally:

@@ -53,6 +53,7 @@ async def serve(
         await stack.enter_async_context(core.sweeping(runs, wiring.patience.sweep))
         ready(front.identity)
         await stop.wait()
+        core.hurry()
 
 
 def warn(core: Core) -> None:
@@ -77,7 +78,7 @@ def _among_others(
     runner = core.runner(front.outlet, front.people, front.threads)
 
     async def prove() -> None:
-        await prove_workspace(shared.agreed, core.settings.workspace_root)
+        await prove_workspace(shared, core.settings.workspace_root)
 
     return ClusterRuns(runner.work, shared.yard, turns, front.outlet.unsettled.add, prove)
 

@@ -17,3 +17,5 @@ class Pulse:
     """How often threads are looked for that have work and nobody at them."""
     look: float = 1.0
     """How often a process looks at its threads by itself, should a ring be lost."""
+    proof: float = 5.0
+    """How long shared storage may take to show a file that another host has just written."""

@@ -14,7 +14,7 @@ from bot.storage.wakes import QUEUE, TASK
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 2.0
+POLL_SECONDS = 1.0
 """How often calls are looked for that were not announced."""
 AGAIN_SECONDS = 0.5
 """After the worker has ended by itself, before it is started again."""

@@ -40,6 +40,10 @@ _TAKE = (
 )
 
 
+LATE_SECONDS = 5.0
+"""A write that took longer may be of a process that was frozen; the others give it 20."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredThread:
     """A thread as it was last written; its journal has `len(entries)` entries."""
@@ -70,9 +74,11 @@ class Journals:
         ledger: Ledger | None = None,
         *,
         shared: bool = False,
+        late: float = LATE_SECONDS,
     ) -> None:
         """`shared`: other processes have threads too, and each must be claimed before."""
         self._writer, self._ledger = writer, ledger or Ledger(writer)
+        self._late = late
         self._redact = redact
         self._audit = audit
         self._shared = shared
@@ -129,8 +135,21 @@ class Journals:
         safe = tuple(entry for entry, _ in written)
         done = records(thread, before, safe, _caused(taken))
         append = _Append(thread, expected_seq, safe, rows, taken, done, charges(before, safe), now)
+        began = time.monotonic()
         await self._writer.run_together(self._append_all, append, thread)
+        if time.monotonic() - began > self._late:
+            await self._check_last(thread, expected_seq + len(rows))
         return safe
+
+    async def _check_last(self, thread: str, length: int) -> None:
+        """What follows from an entry, a tool's run say, must not follow from one grown old."""
+
+        def work(connection: Connection) -> int:
+            query = select(func.count()).where(journal.c.thread == thread)
+            return connection.scalar(query) or 0
+
+        if await self._writer.run(work) > length:
+            raise Fenced(words.fenced(thread))
 
     def _append_all(self, connection: Connection, appends: Sequence[_Append]) -> list[None]:
         """Those of many threads together. If it raises, each comes alone."""

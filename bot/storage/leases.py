@@ -48,7 +48,7 @@ class Leases:
             ).returning(leases.c.name)
             return connection.execute(taken).first() is not None
 
-        return await self._writer.run(work)
+        return await self._writer.run(work, f"lease {name}")
 
     async def _give_back(self, name: str) -> None:
         ours = (leases.c.name == name) & (leases.c.owner == self._owner)
@@ -56,4 +56,4 @@ class Leases:
         def work(connection: Connection) -> None:
             connection.execute(delete(leases).where(ours))
 
-        await self._writer.run(work)
+        await self._writer.run(work, f"lease {name}")

@@ -13,7 +13,7 @@ def work_needs_server() -> str:
 def no_worker() -> str:
     return (
         "No worker is alive, so that messages are kept and nobody answers them. "
-        "Start `treadle work`, or this process with --work."
+        "Start `treadle work`, or `treadle run` with --work."
     )
 
 

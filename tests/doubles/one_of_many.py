@@ -17,7 +17,7 @@ from bot.main import Need, Role, read_settings, run_slack
 from bot.runs.pulse import Pulse
 from bot.slack.patience import Patience
 
-BRISK = Pulse(beat=0.3, stall=1.5, sweep=0.3, look=0.2)
+BRISK = Pulse(beat=0.3, stall=1.5, sweep=0.3, look=0.2, proof=0.5)
 """A process counts as dead after a second and a half."""
 PATIENCE = Patience(look_up=0.5, sweep=0.3)
 
