@@ -20,7 +20,8 @@ from bot.cluster import PROOF, Shared, prove_workspace
 from bot.errors import ConfigError, Fenced
 from bot.runs.cluster import Presence, Yard
 from bot.runs.pulse import Pulse
-from bot.slack.shared_pacing import SharedPacer
+from bot.slack.pacing import Pacer
+from bot.slack.slots import Rate
 from bot.storage.agreed import Agreed
 from bot.storage.claims import Claim, Claims
 from bot.storage.database import Database
@@ -68,7 +69,7 @@ async def side(url: str, name: str) -> AsyncIterator[Side]:
         yield Side(
             Claims(writer, name, PULSE.stall),
             Leases(writer, name, PULSE.stall),
-            SharedSlots(writer, rate=10.0, burst=2.0),
+            SharedSlots(writer, lambda lane: Rate(10.0, 2.0, kept=1.0)),
             Agreed(writer, name, PULSE.stall),
             Inbox(writer, on_stored=on_stored),
             Journals(writer, name, shared=True),
@@ -259,7 +260,7 @@ async def test_slots_are_one_budget_for_all(a: Side, b: Side) -> None:
 
     async def take(one: Side, name: str) -> None:
         for _ in range(4):
-            while wait := await one.slots.take("C1"):
+            while wait := await one.slots.reserve("C1", 0.0):
                 await asyncio.sleep(wait)
             taken.append(name)
 
@@ -267,34 +268,30 @@ async def test_slots_are_one_budget_for_all(a: Side, b: Side) -> None:
 
     assert sorted(taken) == ["a"] * 4 + ["b"] * 4
     assert time.monotonic() - began >= 0.55
-    assert await a.slots.take("C2") == 0.0
+    assert await a.slots.reserve("C2", 0.0) == 0.0
 
 
 async def test_a_pause_holds_for_all_and_a_shorter_one_does_not_cut_it(a: Side, b: Side) -> None:
-    await a.slots.pause("C1", 5.0)
-    await b.slots.pause("C1", 1.0)
+    await a.slots.pause("C1", time.monotonic() + 5.0)
+    await b.slots.pause("C1", time.monotonic() + 1.0)
 
-    assert 4.0 < await b.slots.take("C1") <= 5.0
-    assert await b.slots.take("C2") == 0.0
+    assert 4.0 < await b.slots.reserve("C1", 0.0) <= 5.0
+    assert await b.slots.reserve("C2", 0.0) == 0.0
 
 
-async def test_the_urgent_go_first_and_who_leaves_takes_no_slot(a: Side) -> None:
-    pacer = SharedPacer(a.slots)
-    order: list[str] = []
+async def test_a_slot_is_kept_for_the_urgent_whichever_process_has_them(a: Side, b: Side) -> None:
+    assert await a.slots.reserve("C1", 0.0, urgent=False) == 0.0
+    assert 0.0 < await b.slots.reserve("C1", 0.0, urgent=False) <= 0.1
+    assert await b.slots.reserve("C1", 0.0, urgent=True) == 0.0
 
-    async def post(name: str, urgent: bool = False) -> None:
-        await pacer.enter("C1", urgent).granted
-        order.append(name)
 
-    gone = pacer.enter("C1", urgent=False)
-    pacer.leave("C1", gone)
-    assert pacer.calm("C1")
-    await asyncio.gather(post("one"), post("two"), post("three"), post("four"), post("five", True))
-    await pacer.close()
+async def test_the_pacers_of_all_processes_go_by_the_same_slots(a: Side, b: Side) -> None:
+    began = time.monotonic()
+    pacers = [Pacer(side.slots, time.monotonic) for side in (a, b)]
 
-    assert order[0] == "five"
-    assert order[1:] == ["one", "two", "three", "four"]
-    assert not gone.granted.done()
+    await asyncio.gather(*(pacer.slot("C1", urgent=True) for pacer in pacers for _ in range(4)))
+
+    assert time.monotonic() - began >= 0.55
 
 
 async def test_a_lease_is_held_by_one_process_and_passes_on_when_it_is_dead(

@@ -68,7 +68,7 @@ async def test_a_restart_of_the_server_delays_appends_and_loses_none(
     async def run(one: Process, thread: str) -> int:
         for seq in count():
             await one.journals.append(thread, seq, [entry(seq)])
-            if stop.is_set():
+            if stop.is_set() and seq:
                 return seq + 1
         raise AssertionError
 
@@ -80,7 +80,6 @@ async def test_a_restart_of_the_server_delays_appends_and_loses_none(
         lengths = await asyncio.gather(*running)
 
         for n, length in enumerate(lengths):
-            assert length >= 2, "it went on after the restart"
             read = await one.journals.read(f"T:C:{n}")
             assert read.entries == tuple(map(entry, range(length)))
 
