@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
@@ -162,11 +162,11 @@ class Journals:
             _check_own(connection, rows)
             if len(appends) > 1:
                 raise _SomeAreWritten
+        if new:
+            self._ledger.record(connection, _by_thread(appends))
+        if new and self._audit is not None:
+            self._audit.add(connection, *(record for a in appends for record in a.done))
         for append in appends:
-            if new:
-                self._ledger.record(connection, append.thread, append.charged)
-            if new and self._audit is not None:
-                self._audit.add(connection, *append.done)
             _keep_beside(connection, append)
         return [None] * len(appends)
 
@@ -230,6 +230,13 @@ class _Append:
     done: Sequence[Record]
     charged: Sequence[Charge]
     at: float
+
+
+def _by_thread(appends: Sequence[_Append]) -> Mapping[str, Sequence[Charge]]:
+    found: dict[str, list[Charge]] = {}
+    for append in appends:
+        found.setdefault(append.thread, []).extend(append.charged)
+    return found
 
 
 class _SomeAreWritten(Exception):

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.agent.entries import ModelReply, Observation, ToolCall
+from bot.agent.entries import Entry, ModelReply, Observation, ToolCall, User
 from bot.storage.database import Database, open_database
 from bot.storage.journal import Journals
 from bot.storage.postgres import open_postgres
@@ -28,6 +28,7 @@ from tests.doubles.postgres import find_programs, open_server
 
 STEP_SECONDS = 0.01
 SPREAD_SECONDS = 0.5
+ASKED = User("What stands in a.txt?", "U1", "Alice", "1.0")
 SAID = ModelReply("m", "I look at it. " * 10, (ToolCall("c1", "read_file", '{"path": "a.txt"}'),))
 SEEN = Observation("c1", "a line of a file\n" * 12)
 
@@ -74,8 +75,9 @@ async def compare(database: Database, threads: int, steps: int) -> str:
     journals = Journals(writer)
 
     async def step(thread: str, number: int) -> None:
-        await journals.append(thread, 2 * number, [SAID])
-        await journals.append(thread, 2 * number + 1, [SEEN])
+        before: list[Entry] = [ASKED, *[SAID, SEEN] * number]
+        await journals.append(thread, len(before), [SAID], before=before)
+        await journals.append(thread, len(before) + 1, [SEEN], before=[*before, SAID])
 
     await measure(step, threads, 2)  # statements are compiled, files are there
     bare = await measure(nothing, threads, steps)
