@@ -75,7 +75,8 @@ async def compare(database: Database, threads: int, steps: int) -> str:
     journals = Journals(writer)
 
     async def step(thread: str, number: int) -> None:
-        before: list[Entry] = [ASKED, *[SAID, SEEN] * number]
+        turn: list[Entry] = [SAID, SEEN]
+        before = [ASKED, *turn * number]
         await journals.append(thread, len(before), [SAID], before=before)
         await journals.append(thread, len(before) + 1, [SEEN], before=[*before, SAID])
 
