@@ -45,11 +45,11 @@ async def serve(
         if takes_in:
             store = core.storing(runs)
             await front.listen(store, core.house(store))
+        await runs.begin(left)
         if works:
             # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
             warming = asyncio.create_task(core.model.warm())
             stack.push_async_callback(asyncio.wait, [warming])
-        await runs.begin(left)
         await stack.enter_async_context(core.sweeping(runs, wiring.patience.sweep))
         ready(front.identity)
         await stop.wait()

@@ -268,16 +268,22 @@ async def test_the_answer_to_a_question_wakes_the_thread(cluster: Cluster) -> No
 
 
 async def test_posts_of_all_processes_keep_to_the_pace_of_their_channel(cluster: Cluster) -> None:
-    """Each process by itself would post three at once."""
+    """Somebody has used up the channel's slots for the next two seconds."""
     desk = cluster.desk
     desk.model.play(lambda request: Say("Here."))
-    roots = [await say(desk, "hello", "#ops") for _ in range(6)]
+    lane = "chat.postMessage C0OPS"
+    ((used_up,),) = await cluster.ask(
+        "INSERT INTO pacing VALUES (%s, extract(epoch from now()) + 4) RETURNING free_at", lane
+    )
+    at = time.monotonic()
+    roots = [await say(desk, "hello", "#ops") for _ in range(2)]
+    await desk.until(lambda: desk.slack.log.of("chat.postMessage"))
+    assert time.monotonic() - at > 1.9
     for root in roots:
         await desk.answered("#ops", root, covers=root)
-    at = [one.at for one in desk.slack.log.of("chat.postMessage")]
 
-    assert len(at) == 6
-    assert at[5] - at[0] > 2.5
+    ((after,),) = await cluster.ask("SELECT free_at FROM pacing WHERE lane = %s", lane)
+    assert float(str(after)) - float(str(used_up)) > 1.9  # each took a slot of one second
 
 
 async def test_when_slack_asks_one_process_to_wait_the_others_do(cluster: Cluster) -> None:
@@ -394,6 +400,21 @@ async def test_a_worker_that_is_asked_to_end_hands_its_threads_on(cluster: Clust
     leaving.send(signal.SIGTERM)
 
     assert await over(leaving) == 0
+    assert await desk.answered("#general", root, covers=root) == "From the next."
+
+
+async def test_a_worker_can_be_ended_while_the_database_is_away(
+    cluster: Cluster, postgres_server: PostgresServer
+) -> None:
+    desk = cluster.desk
+    desk.model.play([Say("Never.", delay=60), Say("From the next.")])
+    root = await say(desk, "think")
+    await desk.model.asked()
+    leaving = await cluster.worker_of(root)
+    with postgres_server.down():
+        leaving.send(signal.SIGTERM)
+        assert await over(leaving, 15) == 0
+
     assert await desk.answered("#general", root, covers=root) == "From the next."
 
 
