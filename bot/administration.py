@@ -15,8 +15,8 @@ from bot.runs.health import Health
 from bot.runs.turns import Turns
 from bot.shell import Shell
 from bot.storage.audit import Audit
-from bot.storage.database import HEAD
 from bot.storage.rules import Rules
+from bot.storage.schema import HEAD
 from bot.storage.writer import Writer
 
 

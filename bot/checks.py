@@ -19,14 +19,15 @@ from bot.model.knowledge import DIALECT, REFUSES
 from bot.parts import all_tools, make_model, read_settings, reveal
 from bot.redact import Redactor, redact_log
 from bot.rehearsal import NAME as REHEARSAL
+from bot.runs.pulse import Pulse
 from bot.shell import prove_sandbox
 from bot.slack.app import Visits, build_app
 from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
+from bot.state import open_state
 from bot.storage.capabilities import Capabilities
-from bot.storage.database import open_database
 from bot.storage.inbox import Item
 from bot.storage.writer import Writer
 from tools.errors import SandboxUnavailable
@@ -62,6 +63,8 @@ async def examine_host(
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
     ]
+    if settings.database_path is None:
+        checks.insert(2, Check("workers", lambda: _workers(settings)))
     if settings.env.slack_app_token is not None:
         checks.append(Check("socket mode", lambda: _socket(settings)))
         if wait:
@@ -79,13 +82,27 @@ async def _settings(settings: Settings) -> str:
 
 
 async def _database(settings: Settings) -> str:
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
     try:
-        open_database(settings.database_path).close()
+        open_state(settings).close()
     except DatabaseBusy as error:
         return words.found_running(str(error))
-    return words.found_database(settings.home)
+    return words.found_database(settings.home) if settings.database_path else words.found_server()
+
+
+async def _workers(settings: Settings) -> str:
+    """How many processes there are that work on threads."""
+    from bot.storage.claims import Claims  # only in the cluster
+
+    database = open_state(settings)
+    writer = Writer(database.engine)
+    try:
+        count = await Claims(writer, "doctor", Pulse().stall).workers()
+    finally:
+        await writer.close()
+        database.close()
+    if not count:
+        raise ConfigError(words.no_worker())
+    return words.found_workers(count)
 
 
 async def _workspace(root: Path) -> str:
@@ -137,10 +154,8 @@ async def _model_format(settings: Settings, forget: bool) -> str:
     model = make_model(settings)
     if not isinstance(model, ChatModel):
         return words.banner_rehearsal()
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
     try:
-        database = open_database(settings.database_path)
+        database = open_state(settings)
     except DatabaseBusy as error:
         return words.found_running(str(error))
     writer = Writer(database.engine)

@@ -45,14 +45,27 @@ Port = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")]
 
 
+Turns = Annotated[int, typer.Option(min=1, max=1000, help="Threads to work on at a time.")]
+
+
 @app.command()
-def run(host: Host = "127.0.0.1", port: Port = 3000, verbose: Verbose = False) -> None:
+def run(
+    host: Host = "127.0.0.1",
+    port: Port = 3000,
+    work: Annotated[
+        bool,
+        typer.Option(help="With PostgreSQL: do the work here too. Else `treadle work` does it."),
+    ] = False,
+    turns: Turns = 50,
+    verbose: Verbose = False,
+) -> None:
     """Serve one Slack workspace: Socket Mode with an app token, else signed HTTP."""
-    from bot.main import Need, run_slack
+    from bot.main import Need, Role, run_slack
 
     settings = settings_for(Need.RUN, verbose=verbose)
     logging.getLogger(AUDIT_HEADS).setLevel(logging.INFO)
     safe = redactor(settings).text
+    role = Role.ALL if work or settings.database_path is not None else Role.INTAKE
     by_socket = settings.env.slack_app_token is not None
 
     def ready(identity: Identity) -> None:
@@ -62,7 +75,34 @@ def run(host: Host = "127.0.0.1", port: Port = 3000, verbose: Verbose = False) -
         say(safe(words.ready(identity.user, identity.team, settings.model_name, door)))
 
     async def serve() -> None:
-        await run_slack(settings, stop=_stop_signal(), ready=ready, host=host, port=port)
+        stop = _stop_signal()
+        await run_slack(
+            settings, stop=stop, ready=ready, host=host, port=port, role=role, turns=turns
+        )
+
+    _run(settings, serve())
+
+
+@app.command()
+def work(turns: Turns = 50, verbose: Verbose = False) -> None:
+    """Work on threads for `treadle run`, beside other workers; needs PostgreSQL."""
+    from bot.main import Need, Role, run_slack
+
+    settings = settings_for(Need.WORK, verbose=verbose)
+    safe = redactor(settings).text
+    logging.getLogger(AUDIT_HEADS).setLevel(logging.INFO)
+    if settings.database_path is not None:
+        warn(words.work_needs_server())
+        raise typer.Exit(2)
+
+    def ready(identity: Identity) -> None:
+        for warning in identity.warnings:
+            warn(safe(warning))
+        say(safe(words.ready_work(identity.user, identity.team, settings.model_name, turns)))
+
+    async def serve() -> None:
+        stop = _stop_signal()
+        await run_slack(settings, stop=stop, ready=ready, role=Role.WORK, turns=turns)
 
     _run(settings, serve())
 

@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING
 from bot import words
 from bot.accounts import footer
 from bot.admin.live import Setting
+from bot.cluster import Role as Role
 from bot.config import Need as Need
 from bot.config import Settings as Settings
 from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
 from bot.rehearsal import NAME as REHEARSAL
-from bot.slack.front import SlackFront, Wiring
+from bot.runs.pulse import Pulse
+from bot.service import TURNS, serve, warn
+from bot.slack.front import Wiring
 from bot.slack.patience import Patience
 from bot.slack.pieces import Verbosity
 from bot.slack.preflight import Identity as Identity
-from bot.terminal import in_terminal
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
@@ -44,55 +46,20 @@ async def run_slack(
     host: str = "127.0.0.1",
     port: int = 3000,
     patience: Patience | None = None,
+    role: Role = Role.ALL,
+    turns: int = TURNS,
+    pulse: Pulse | None = None,
 ) -> None:
-    """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start."""
+    """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start.
+
+    With SQLite this process does it alone. With PostgreSQL it has the given role among others,
+    and works on so many `turns` at a time.
+    """
     model = make_model(settings)
-    async with open_core(settings, model) as core:
+    async with open_core(settings, model, pulse or Pulse()) as core:
         wiring = slack_wiring(core, host, port)
         wiring = replace(wiring, patience=patience or wiring.patience)
-        await serve(core, wiring, stop=stop, ready=ready)
-
-
-async def serve(
-    core: Core, wiring: Wiring, *, stop: asyncio.Event, ready: Callable[[Identity], None]
-) -> None:
-    """Slack until `stop` is set, which may be while it still tries to connect."""
-    serving = asyncio.create_task(_serve(core, wiring, ready))
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        stopping.cancel()
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
-    if not serving.cancelled():
-        serving.result()
-
-
-async def _serve(core: Core, wiring: Wiring, ready: Callable[[Identity], None]) -> None:
-    """Slack, from who we are to the last acknowledgement, until it is cancelled.
-
-    What fails ends what was begun.
-    """
-    _warn(core)
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(core.model.close)
-        front = await SlackFront.open(wiring)
-        stack.push_async_callback(front.close)
-        runs = core.runs(front.outlet, front.people, front.threads)
-        stack.push_async_callback(runs.close)
-        stack.push_async_callback(front.deafen)
-        unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
-        front.outlet.unsettled.update(unfinished)
-        store = core.storing(runs)
-        await front.listen(store, core.house(store))
-        # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
-        warming = asyncio.create_task(core.model.warm())
-        stack.push_async_callback(asyncio.wait, [warming])
-        runs.wake_all(unfinished)
-        await stack.enter_async_context(core.sweeping(runs, wiring.patience.sweep))
-        ready(front.identity)
-        await asyncio.Event().wait()
+        await serve(core, wiring, stop=stop, ready=ready, role=role, turns=turns)
 
 
 async def run_demo(
@@ -127,7 +94,7 @@ async def run_chat(
     model = make_model(settings)
     async with open_core(settings, model) as core, AsyncExitStack() as stack:
         stack.push_async_callback(model.close)
-        _warn(core)
+        warn(core)
         people = TerminalPeople()
 
         def safe(text: str) -> None:
@@ -178,9 +145,5 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,
+        slots=core.shared.slots if core.shared else None,
     )
-
-
-def _warn(core: Core) -> None:
-    if core.shell.missed:
-        log.warning(core.shell.off)

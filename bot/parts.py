@@ -9,11 +9,10 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
-    Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +26,8 @@ from bot.administration import Status, explaining, open_live
 from bot.admission import admit, approvers
 from bot.agent.entries import ToolCall
 from bot.agent.guard import Limits
-from bot.config import MARKER, Need, Settings, load_settings
+from bot.cluster import Shared, make_shared, queue_tables
+from bot.config import Need, Settings, load_settings
 from bot.errors import ConfigError
 from bot.model import RETRIES, ChatModel, Endpoint
 from bot.policy import may_speak
@@ -40,28 +40,30 @@ from bot.runs.door import Door
 from bot.runs.health import Health, ObservedModel
 from bot.runs.intake import Intake
 from bot.runs.local import LocalRuns
-from bot.runs.ports import Outlet, People, Surroundings
+from bot.runs.ports import Outlet, People, Scheduler, Surroundings
+from bot.runs.pulse import Pulse
 from bot.runs.runner import Runner
 from bot.runs.sweep import SWEEP_SECONDS, sweep
 from bot.runs.turns import Turns
-from bot.shell import SHELL, Shell, open_shell, sandbox_settings
+from bot.shell import SHELL, Shell, open_shell
+from bot.state import open_state
 from bot.storage.audit import Audit
 from bot.storage.capabilities import Capabilities
-from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals, new_owner
 from bot.storage.refusals import Refusals
+from bot.storage.statements import nothing_more
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 from bot.terminal import in_terminal
 from bot.toolbox import make_brains
-from tools.base import Tool, ToolDefinitionError, ToolError
+from bot.workspaces import open_workspaces
+from tools.base import Tool, ToolDefinitionError
 from tools.catalog import builtin_tools
 from tools.loading import load_tools
-from tools.sandbox.probe import owner_of
+from tools.locks import Locks
 from tools.toolset import describe, registry
-from tools.workspaces import Scope, Workspaces
 
 REHEARSAL_PAUSE = 0.5
 """Seconds: people should see the steps arrive one by one."""
@@ -93,6 +95,10 @@ class Core:
     live: Live
     refusals: Refusals
     ledger: Ledger
+    hurry: Callable[[], None]
+    """This process is to end soon: wait less for a database that is away."""
+    shared: Shared | None = None
+    """What other processes have part in; None where there is this one alone."""
     health: Health = field(default_factory=Health)
 
     @property
@@ -110,8 +116,8 @@ class Core:
         """A call's key argument, for people."""
         return describe(registry(self.tools), call.name, call.arguments)
 
-    def runs(self, outlet: Outlet, people: People, surroundings: Surroundings) -> LocalRuns:
-        """The scheduler for one front door, not yet started."""
+    def runner(self, outlet: Outlet, people: People, surroundings: Surroundings) -> Runner:
+        """What works on threads for one front door."""
         settings = self.settings
         door = Door(people, admit(settings))
         intake = Intake(
@@ -124,7 +130,7 @@ class Core:
             SystemClock(),
             explaining(self.live, self.names, self.describe),
         )
-        runner = Runner(
+        return Runner(
             self.journals,
             self.inbox,
             intake,
@@ -135,7 +141,10 @@ class Core:
             SystemClock(),
             self.budget,
         )
-        return LocalRuns(runner.work)
+
+    def runs(self, outlet: Outlet, people: People, surroundings: Surroundings) -> LocalRuns:
+        """The scheduler of a process that is alone, for one front door; not yet started."""
+        return LocalRuns(self.runner(outlet, people, surroundings).work)
 
     def house(self, store: Callable[[Item], Awaitable[None]]) -> House:
         """What stands behind `/treadle` and the Home tab; `store` as from `storing`."""
@@ -156,7 +165,7 @@ class Core:
         )
 
     @asynccontextmanager
-    async def sweeping(self, runs: LocalRuns, every: float = SWEEP_SECONDS) -> AsyncIterator[None]:
+    async def sweeping(self, runs: Scheduler, every: float = SWEEP_SECONDS) -> AsyncIterator[None]:
         """Meanwhile questions that nobody answers expire, and changes elsewhere are taken up."""
         expiring = sweep(self.journals, self.storing(runs), SystemClock(), every)
         tasks = [asyncio.create_task(work) for work in (expiring, self.live.follow())]
@@ -167,7 +176,7 @@ class Core:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def storing(self, runs: LocalRuns) -> Callable[[Item], Awaitable[None]]:
+    def storing(self, runs: Scheduler) -> Callable[[Item], Awaitable[None]]:
         """Stores an item, then wakes its thread; durable on return."""
 
         async def store(item: Item) -> None:
@@ -179,42 +188,50 @@ class Core:
 
 
 @asynccontextmanager
-async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> AsyncIterator[Core]:
-    """Open the database and the workspaces; closed in order at the end."""
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
+async def open_core(
+    settings: Settings, model: ChatModel | RehearsalModel, pulse: Pulse | None = None
+) -> AsyncIterator[Core]:
+    """Open the database and the workspaces; closed in order at the end.
+
+    With a `pulse` this process works with others where the database is a server's.
+    """
     tools = all_tools(settings)
     redactor = Redactor(settings.secrets)
+    owner = new_owner()
     with open_workspaces(settings) as workspaces:
-        database = open_database(settings.database_path)
+        database = open_state(settings, queue_tables(settings))
         writer = Writer(database.engine)
-        audit = Audit(writer, new_owner(), sealing.sealer(settings), redactor.text)
+        shared = make_shared(settings, writer, owner, pulse)
+        audit = Audit(writer, owner, sealing.sealer(settings), redactor.text)
         trail = sealing.upkeep(settings, writer, audit)
         capabilities = Capabilities(writer)
         if isinstance(model, ChatModel):
             model.remember_in(capabilities)
         known = rates(settings, real=isinstance(model, ChatModel))
-        ledger = Ledger(writer, known)
+        ledger, alone = Ledger(writer, known), shared is None
+        locks = Locks(shared.leases if shared else None)
         try:
-            shell = await open_shell(settings)
+            shell = await open_shell(settings, locks)
             live = await open_live(settings, writer, audit)
             async with trail.running(sealing.about_process(settings)):
                 yield Core(
                     settings,
                     redactor,
-                    Journals(writer, audit.chain, redactor.text, audit, ledger),
-                    Inbox(writer, redactor.text),
-                    Deliveries(writer),
+                    Journals(writer, owner, redactor.text, audit, ledger, shared=not alone),
+                    Inbox(writer, redactor.text, shared.on_stored if shared else nothing_more),
+                    Deliveries(writer, None if alone else owner),
                     make_budget(settings, writer, known, audit),
                     capabilities,
                     model,
                     tools,
-                    make_brains(settings, tools, workspaces, shell, live, redactor.text),
+                    make_brains(settings, tools, workspaces, shell, live, redactor.text, locks),
                     shell,
                     audit,
                     live,
                     Refusals(writer),
                     ledger,
+                    writer.hurry,
+                    shared,
                 )
         finally:
             await writer.close()
@@ -261,23 +278,6 @@ def all_tools(settings: Settings) -> tuple[Tool, ...]:
         return (*(tool for tool in builtin if tool.name != off), *own)
     except ToolDefinitionError as error:
         raise ConfigError(str(error)) from error
-
-
-@contextmanager
-def open_workspaces(settings: Settings) -> Iterator[Workspaces]:
-    try:
-        scope = Scope(settings.workspace.scope)
-        quota = settings.workspace.quota_mb * 1024 * 1024
-        owner = owner_of(sandbox_settings(settings))
-        workspaces = Workspaces(settings.workspace_root, scope, owner=owner, quota=quota)
-        (workspaces.root / MARKER).write_text(words.workspace_marker(), "utf-8")
-    except ToolError as error:
-        raise ConfigError(words.workspace_unusable(settings.workspace_root, str(error))) from error
-    except OSError as error:
-        why = f"{error.strerror}."
-        raise ConfigError(words.workspace_unusable(settings.workspace_root, why)) from error
-    with closing(workspaces):
-        yield workspaces
 
 
 def read_settings(environ: Mapping[str, str], cwd: Path, need: Need) -> Settings:

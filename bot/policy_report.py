@@ -17,7 +17,8 @@ from bot.config import Settings
 from bot.errors import ConfigError
 from bot.parts import all_tools
 from bot.policy import Person, Place, Role, may_speak
-from bot.storage.rules import Made, look_up
+from bot.state import open_reading
+from bot.storage.rules import look_up, read_made
 from tools.base import Tool, ToolError
 from tools.toolset import registry
 
@@ -50,7 +51,8 @@ def explain_policy(
 def _decision(
     settings: Settings, person: Person, place: Place, tool: str, given: Mapping[str, object]
 ) -> Iterator[str]:
-    made = look_up(settings.database_path) if settings.database_path else Made()
+    path = settings.database_path
+    made = look_up(path) if path is not None else read_made(open_reading(settings))
     book = book_of(floor_of(settings), made)
     decision = book.decide([person], place, tool, given)
     yield words.explain_decision(decision.verdict.value, decision.reason)

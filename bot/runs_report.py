@@ -25,7 +25,7 @@ from bot.agent.entries import (
 from bot.config import Settings
 from bot.errors import ConfigError, JournalUnreadable
 from bot.inert import inert
-from bot.storage.database import open_reader
+from bot.state import open_reading
 from bot.storage.runs import Runs, Written
 
 GIST = 100
@@ -57,9 +57,7 @@ def show_run(settings: Settings, thread: str) -> Iterator[str]:
 
 
 def _runs(settings: Settings) -> Runs:
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
-    return Runs(open_reader(settings.database_path))
+    return Runs(open_reading(settings))
 
 
 def _row(runs: Runs, thread: str) -> Sequence[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from bot import words
 from bot.config import Settings
 from tools.errors import SandboxUnavailable
+from tools.locks import Locks
 from tools.sandbox.contract import SandboxSettings
 from tools.sandbox.probe import open_sandbox
 from tools.sandbox.sandbox import Sandbox
@@ -26,20 +27,21 @@ class Shell:
     """Whether the operator wants one, and this host has none."""
 
 
-async def open_shell(settings: Settings) -> Shell:
+async def open_shell(settings: Settings, locks: Locks) -> Shell:
     """The sandbox for these workspaces, proved by a self-test."""
     section, enabled = settings.sandbox, settings.tools.enabled
     if section.mode == "off" or (enabled is not None and SHELL not in enabled):
         return Shell(None, words.shell_off() if section.mode == "off" else "")
     try:
-        return Shell(await prove_sandbox(settings))
+        return Shell(await prove_sandbox(settings, locks))
     except SandboxUnavailable as error:
         return Shell(None, words.shell_unavailable(str(error)), missed=True)
 
 
-async def prove_sandbox(settings: Settings) -> Sandbox:
+async def prove_sandbox(settings: Settings, locks: Locks | None = None) -> Sandbox:
     """Raises SandboxUnavailable, with the fix."""
-    return await open_sandbox(sandbox_settings(settings), settings.workspace_root, settings.home)
+    root, home = settings.workspace_root, settings.home
+    return await open_sandbox(sandbox_settings(settings), root, home, locks=locks)
 
 
 def sandbox_settings(settings: Settings) -> SandboxSettings:

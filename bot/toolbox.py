@@ -17,6 +17,7 @@ from bot.runs.brains import Brains, Hands
 from bot.shell import SHELL, Shell
 from tools.base import Tool, ToolContext, ToolError
 from tools.listing import EntryKind
+from tools.locks import Locks
 from tools.toolset import Toolset
 from tools.truncate import OUTPUT_LIMIT
 from tools.workspaces import Workspaces
@@ -29,6 +30,7 @@ def make_brains(
     shell: Shell,
     live: Live,
     redact: Callable[[str], str],
+    locks: Locks,
 ) -> Brains:
     """`redact` is for the names of files: a thread's first prompt is not read from a journal."""
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
@@ -44,7 +46,7 @@ def make_brains(
         except ToolError as error:
             raise TreadleError(str(error)) from error
         with workspace:
-            context = ToolContext(workspace, shell.sandbox, output_limit=output_limit)
+            context = ToolContext(workspace, shell.sandbox, output_limit=output_limit, locks=locks)
             yield Toolset(tools, context, enabled, off)
 
     # What the operator switched off does not exist; what this host lacks is said once.

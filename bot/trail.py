@@ -13,13 +13,13 @@ from bot.audit.chain import Head, Row, Sealer
 from bot.audit.claims import Claim, claims_of, cuts_of
 from bot.audit.records import Kind
 from bot.audit.verify import Evidence, Report, verify
-from bot.config import Need, Settings
+from bot.config import Need
 from bot.config.environment import read_variables
 from bot.errors import ConfigError
 from bot.parts import read_settings
 from bot.redact import Redactor
+from bot.state import open_reading
 from bot.storage.audit import Snapshot, Trail
-from bot.storage.database import open_reader
 
 Write = Callable[[str], None]
 
@@ -48,7 +48,7 @@ def verify_trail(
     def prove(trail: Snapshot) -> Report:
         return verify(trail.chains(), trail.rows, sealers, _evidence(trail, kept))
 
-    report = Trail(open_reader(_database(settings))).read(prove)
+    report = Trail(open_reading(settings)).read(prove)
     for line in _lines(report, own, len(kept)):
         write(redactor.text(line))
     return not report.faults
@@ -96,7 +96,7 @@ def export_trail(environ: Mapping[str, str], cwd: Path, write: Write, wanted: Wa
         for row in trail.between(since, until, wanted.thread):
             write(redactor.text(_exported(row)))
 
-    Trail(open_reader(_database(settings))).read(send)
+    Trail(open_reading(settings)).read(send)
 
 
 def _exported(row: Row) -> str:
@@ -109,12 +109,6 @@ def _exported(row: Row) -> str:
     place = {"chain": row.chain, "row": row.seq, "micros": row.at, "seal": row.seal}
     text = json.dumps({**shown, **place}, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
-
-
-def _database(settings: Settings) -> Path:
-    if settings.database_path is None:
-        raise ConfigError(words.cluster_not_yet())
-    return settings.database_path
 
 
 def _older_key(environ: Mapping[str, str], cwd: Path, name: str) -> str:

@@ -12,8 +12,7 @@ from zoneinfo import ZoneInfo
 from bot import words
 from bot.agent.budgets import By, Spent
 from bot.config import Settings
-from bot.errors import ConfigError
-from bot.storage.database import open_reader
+from bot.state import open_reading
 from bot.storage.usage import between, grouped, spent
 
 HEADINGS = ("turns", "calls", "tokens", "cost", "calls without a price")
@@ -66,15 +65,12 @@ def usage_report(settings: Settings, days: int, by: By, now: datetime) -> Report
 
     Raises StorageError where there is no database or it cannot be read.
     """
-    path = settings.database_path
-    if path is None:
-        raise ConfigError(words.cluster_not_yet())
     today = now.astimezone(ZoneInfo(settings.budget.day)).replace(
         hour=0, minute=0, second=0, microsecond=0
     )
     first, end = today - timedelta(days=days - 1), today + timedelta(days=1)
     within = between(first.timestamp(), end.timestamp())
-    with open_reader(path).connect() as connection:
+    with open_reading(settings).connect() as connection:
         if by is By.DAY:
             rows = [(name, spent(connection, between(*span))) for name, span in _days(first, days)]
         else:

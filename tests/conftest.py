@@ -8,11 +8,13 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.doubles.postgres import PostgresServer, find_programs, open_server
 
 FOREIGN_PREFIXES = ("SLACK_", "OPENAI_", "TREADLE_")
 FOREIGN_SUFFIXES = ("_PROXY", "_proxy")
@@ -127,6 +129,41 @@ def pytest_runtest_makereport(
 def repository() -> Path:
     """The root of the checkout."""
     return Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests; one that stops it starts it again."""
+    if (found := find_programs()) is None:
+        pytest.skip("PostgreSQL (initdb, pg_ctl) is not installed")
+    with open_server(found) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_with_tables(postgres_server: PostgresServer) -> str:
+    """The address of the database that tests use one after the other."""
+    from bot.storage.postgres import open_postgres
+    from bot.storage.wakes import queue_schema
+
+    url = postgres_server.create()
+    open_postgres(url, [queue_schema()]).close()
+    return url
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer, postgres_with_tables: str) -> str:
+    """The address of a database with empty tables, as TREADLE_DATABASE_URL takes it."""
+    postgres_server.empty(postgres_with_tables)
+    return postgres_with_tables
+
+
+@pytest.fixture
+def empty_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a database in which nothing is yet."""
+    url = postgres_server.create()
+    yield url
+    postgres_server.drop(url)
 
 
 # What CI says must be about the change and not about the dice; every other run finds new examples.

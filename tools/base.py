@@ -31,6 +31,7 @@ from tools.errors import OutsideWorkspace as OutsideWorkspace
 from tools.errors import ToolDefinitionError as ToolDefinitionError
 from tools.errors import ToolError as ToolError
 from tools.errors import Unreachable as Unreachable
+from tools.locks import Locks
 from tools.sandbox.sandbox import Sandbox
 from tools.schema import Canonical as Canonical
 from tools.schema import Json, Signature, signature
@@ -52,6 +53,8 @@ class ToolContext:
     http: Http = dataclasses.field(default_factory=DirectHttp)
     output_limit: int = OUTPUT_LIMIT
     """Characters of one observation; what is longer is cut, and kept whole in a file."""
+    locks: Locks = dataclasses.field(default_factory=Locks)
+    """Shared by all who work in the same workspaces."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Tool:
     """Other names that a model may call it by; they are not shown to it."""
     changes: bool = False
     """Whether it can change anything, in the workspace or outside."""
+    alone: bool = False
+    """Whether such calls wait for each other in a workspace: each finds files as it leaves them."""
     key_argument: str = ""
     """The argument that tells people what a call is about; "" where there is none."""
     canonical: Mapping[str, Callable[[str], str]] = dataclasses.field(default_factory=dict)
@@ -116,6 +121,7 @@ def tool(
     *,
     aliases: tuple[str, ...] = (),
     changes: bool = False,
+    alone: bool = False,
     key_argument: str | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a Tool of a typed function, sync or async, with a Google-style docstring.
@@ -136,6 +142,7 @@ def tool(
             run=_runner(function, read, wants_context),
             aliases=aliases,
             changes=changes,
+            alone=alone,
             key_argument=(given[0] if given else "") if key_argument is None else key_argument,
             canonical=read.canonical,
         )

@@ -74,7 +74,7 @@ def _next(last: int, total: int) -> str:
     return f"; go on with start_line={last + 1}" if last < total else ""
 
 
-@tool(aliases=("write_to_file",), changes=True)
+@tool(aliases=("write_to_file",), changes=True, alone=True)
 def write_file(context: ToolContext, path: FilePath, content: str) -> str:
     """Store a whole text file in the workspace, replacing what was there.
 
@@ -90,7 +90,7 @@ def write_file(context: ToolContext, path: FilePath, content: str) -> str:
     return f"{'Created' if is_new else 'Replaced'} {shown(path)} ({what})."
 
 
-@tool(changes=True)
+@tool(changes=True, alone=True)
 def edit_file(context: ToolContext, path: FilePath, old: str, new: str) -> str:
     """Replace one piece of text in a file of the workspace.
 

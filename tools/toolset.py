@@ -81,7 +81,7 @@ class Toolset:
         """Run one call. Raises nothing but a cancellation of the caller's own."""
         try:
             tool = self._tool(name)
-            output = await tool.run(self._context, tool.arguments(raw))
+            output = await self._alone(tool, tool.arguments(raw))
         except ToolError as error:
             return await self._ran(name, ToolOutput(str(error)), is_error=True)
         except asyncio.CancelledError as error:
@@ -91,6 +91,14 @@ class Toolset:
         except (Exception, SystemExit) as error:
             return self._bug(name, error)
         return await self._ran(name, output, is_error=False)
+
+    async def _alone(self, tool: Tool, arguments: Mapping[str, Json]) -> ToolOutput:
+        """Run it, after the calls before it where they would get in each other's way."""
+        context = self._context
+        if not tool.alone:
+            return await tool.run(context, arguments)
+        async with context.locks.hold(f"files {context.workspace.path.name}"):
+            return await tool.run(context, arguments)
 
     def _tool(self, name: str) -> Tool:
         canonical = self.resolve(name)

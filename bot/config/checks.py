@@ -1,4 +1,4 @@
-"""Checks of settings against each other, and what this release does not have yet.
+"""Checks of settings against each other.
 
 Each check yields problems; one that needs a section whose own values are wrong is left out.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from bot.config.environment import VARIABLES, passwords
@@ -24,35 +23,9 @@ HOST_ONLY = (Path("/run"), Path("/proc"), Path("/sys"), Path("/dev"))
 """Never shown to commands: sockets of services, and the kernel's own. Below /run some may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """A setting of the contract that this release cannot honour, so that it stops the start."""
-
-    key: str
-    chosen: Callable[[Settings], object]
-    text: str
-    example: str
-
-
-# A later release deletes the lines of what it brings.
-NOT_IN_THIS_RELEASE = (
-    Absent(
-        "TREADLE_DATABASE_URL",
-        lambda s: s.database_path is None,
-        "names a PostgreSQL server, and this release keeps its state in SQLite only",
-        "TREADLE_DATABASE_URL=sqlite:///data/treadle.db",
-    ),
-)
-
-
 def cross_problems(settings: Settings, broken: Set[str], cwd: Path) -> Iterator[Problem]:
     """Problems between settings; `broken` names sections and variables that are wrong already."""
     name = settings.config_path.name
-    for absent in NOT_IN_THIS_RELEASE:
-        section = absent.key.split(".")[0]
-        if section not in broken and absent.chosen(settings):
-            place = section if section.isupper() else f"{name}: {absent.key}"
-            yield Problem(place, absent.text, absent.example)
     if not broken & {"budget", "model", "OPENAI_MODEL"}:
         yield from _price_problems(settings, name)
     if "channel" not in broken:

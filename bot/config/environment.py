@@ -20,6 +20,18 @@ OTHER_NAME = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
 """An older name, and the variable that it stands for; the newer one wins."""
 OPENAI_HOST = "api.openai.com"
 
+QUERY_PASSWORDS = ("password", "sslpassword")
+"""Parameters that hold a password (postgresql.org/docs/current/libpq-connect.html)."""
+_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|(?:[^][:/?#@%,]|%[0-9A-Fa-f]{2})*)(?::[0-9]{0,5})?"
+_SERVER = re.compile(
+    r"postgresql(?:\+psycopg)?://"
+    r"(?:(?:[^][:/?#@%]|%[0-9A-Fa-f]{2})*(?::(?:[^][/?#@%]|%[0-9A-Fa-f]{2})*)?@)?"
+    rf"{_HOST}(?:,{_HOST})*"
+    r"(?:/(?:[^/?#@%]|%[0-9A-Fa-f]{2})*)?"
+    r"(?:\?(?:[^?#@%]|%[0-9A-Fa-f]{2})*)?"
+)
+"""One way to read an address: what has another meaning in it is written with %."""
+
 _KINDS = {
     "xoxe": "a token that expires (turn token rotation off in the app's settings and install anew)",
     "xoxb-": "a bot token (xoxb)",
@@ -148,10 +160,33 @@ class Environment(BaseModel):
 
 
 def passwords(address: SecretStr | str | None) -> tuple[str, ...]:
-    """The password in an address, as it is written there and as it is meant."""
+    """The passwords in an address, as they are written there and as they are meant."""
     text = address.get_secret_value() if isinstance(address, SecretStr) else address or ""
-    written = urlsplit(text).password or ""
-    return (written, unquote(written)) if written else ()
+    try:
+        parts = urlsplit(text)
+        found = [parts.password or ""]
+    except ValueError:  # no address at all, which is said elsewhere
+        return ()
+    for name, _, value in (pair.partition("=") for pair in parts.query.split("&")):
+        if unquote(name) in QUERY_PASSWORDS:
+            found.append(value)
+    return tuple(form for written in found if written for form in (written, unquote(written)))
+
+
+def check_server(url: str) -> None:
+    """Raises ValueError for an address that PostgreSQL's library could read in another way than we
+    do: it would say a piece of the password aloud. The text holds nothing of the address.
+    """
+    try:
+        urlsplit(url)
+        clear = _SERVER.fullmatch(url) is not None
+    except ValueError:
+        clear = False
+    if not clear:
+        raise ValueError(
+            "cannot be read; in a name or password, write % as %25, @ as %40, : as %3A, / as %2F, "
+            "? as %3F, # as %23, [ as %5B and ] as %5D"
+        )
 
 
 VARIABLES = frozenset(f.alias for f in Environment.model_fields.values() if f.alias)

@@ -16,7 +16,13 @@ from typing import TypeAlias
 from pydantic import ValidationError
 
 from bot.config.checks import cross_problems, is_inside, refuse_workspace, remarks, resolved
-from bot.config.environment import VARIABLES, Environment, Given, read_variables
+from bot.config.environment import (
+    VARIABLES,
+    Environment,
+    Given,
+    check_server,
+    read_variables,
+)
 from bot.config.model import File, Settings
 from bot.config.problems import dotted, example, problems_of
 from bot.config.values import KnownTools, Problem, module_names, suggestion
@@ -244,6 +250,7 @@ def _database_path(url: str, paths: _Paths) -> Path | None:
     """The SQLite file of an address, None for PostgreSQL. Raises ValueError for anything else."""
     scheme, _, rest = url.partition("://")
     if scheme in ("postgresql", "postgresql+psycopg"):
+        check_server(url)
         return None
     if scheme != "sqlite":
         raise ValueError("begins with neither sqlite:/// nor postgresql://")

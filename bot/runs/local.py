@@ -49,10 +49,32 @@ class LocalRuns:
             busy.task = asyncio.create_task(self._run(thread, busy), name=f"thread {thread}")
         busy.signals.set(stop=stop)
 
+    def nudge(self, thread: str, *, stop: bool) -> None:
+        """Tell the thread's runner to look again, if it is here."""
+        if (busy := self._busy.get(thread)) is not None:
+            busy.signals.set(stop=stop)
+
+    async def attend(self, thread: str) -> None:
+        """Wake the thread, and return when nobody is at it here any more.
+
+        Who is cancelled no longer waits; the work goes on.
+        """
+        self.wake(thread)
+        while (busy := self._busy.get(thread)) is not None and busy.task is not None:
+            await asyncio.wait([busy.task])
+
+    def drop(self, thread: str) -> None:
+        """Cancel the thread's runner, if it is here."""
+        if (busy := self._busy.get(thread)) is not None and busy.task is not None:
+            busy.task.cancel()
+
     def wake_all(self, threads: Sequence[str]) -> None:
         """Pick up what an earlier process left unfinished."""
         for thread in threads:
             self.wake(thread)
+
+    async def begin(self, left: Sequence[str]) -> None:
+        self.wake_all(left)
 
     async def idle(self) -> None:
         """Return when no thread is busy."""

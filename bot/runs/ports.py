@@ -32,6 +32,22 @@ class Signals:
             self.stop.set()
 
 
+class Scheduler(Protocol):
+    """Decides where and when a thread's work is done: by one runner at a time."""
+
+    async def begin(self, left: Sequence[str]) -> None:
+        """Begin, with the threads `left` unfinished by an earlier process. Raises TreadleError."""
+        ...
+
+    def wake(self, thread: str, *, stop: bool = True) -> None:
+        """The thread may have work, which is stored; `stop`: it may end what is going on."""
+        ...
+
+    async def close(self) -> None:
+        """No more work here. Each thread's journal is whole; whoever is next goes on from it."""
+        ...
+
+
 class People(Protocol):
     """Who somebody is. Raises LookupFailed; nobody is then let in."""
 

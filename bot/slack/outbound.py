@@ -109,6 +109,9 @@ class ThreadPosts:
         """
         key = f"{self._thread}#{post.shows[0]}"
         delivery = await self._out.deliveries.begin(self._thread, key, post.shows)
+        if time.time() - delivery.tried_at > self._out.look_up_seconds:
+            # Frozen meanwhile, or the database was away: is the thread still this process's?
+            delivery = await self._out.deliveries.begin(self._thread, key, post.shows)
         self.shown |= set(post.shows)
         try:
             ts = await self._out.mail.post(

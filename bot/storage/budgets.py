@@ -13,14 +13,15 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from bot.agent.budgets import Cap, Scope, State, Unit, Wanted
 from bot.audit.records import rule_changed
 from bot.storage.audit import Audit
+from bot.storage.statements import hold
 from bot.storage.tables import budget_told, raises, reservations, usage
 from bot.storage.usage import spent
 from bot.storage.writer import Writer
 
 RESERVED_SECONDS = 900.0
 """What was set aside longer ago counts no more: the process that made the call is gone."""
-_LOCK = 0x74726561
-"""PostgreSQL's advisory lock for reservations, since there several processes write."""
+_LOCK = "budgets"
+"""Held while something is set aside, since several processes may write."""
 _ASIDE = {
     Unit.MONEY: reservations.c.cost,
     Unit.TOKENS: reservations.c.tokens,
@@ -49,8 +50,7 @@ class Budgets:
         """
 
         def work(connection: Connection) -> tuple[State | None, Sequence[State]]:
-            if connection.dialect.name == "postgresql":
-                connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+            hold(connection, _LOCK)
             _free(connection, wanted.thread)
             states = [self._state(connection, cap, wanted) for cap in caps]
             for state in states:

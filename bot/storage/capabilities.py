@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects.sqlite import insert
 
+from bot.storage.statements import put
 from bot.storage.tables import capabilities
 from bot.storage.writer import Writer
 
@@ -46,15 +46,13 @@ class Capabilities:
     async def learn(self, address: str, model: str, fact: str, value: str) -> None:
         """Remember a fact from now on; what has grown old is removed."""
         now = self._now()
-        row = {"address": address, "model": model, "fact": fact}
+        key = {"address": address, "model": model, "fact": fact}
         fresh = {"value": value, "learned_at": now}
-        store = insert(capabilities).values(**row, **fresh)
-        store = store.on_conflict_do_update(index_elements=list(row), set_=fresh)
 
         def work(connection: Connection) -> None:
             old = capabilities.c.learned_at <= now - KEPT_SECONDS
             connection.execute(delete(capabilities).where(old))
-            connection.execute(store)
+            put(connection, capabilities, key, fresh)
 
         await self._writer.run(work)
         self._recent.pop((address, model), None)

@@ -1,4 +1,4 @@
-"""Opens the database: one owner process, write-ahead log, schema brought up to date."""
+"""Opens the SQLite database: one owner process, write-ahead log, schema brought up to date."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ import sqlite3
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeAlias
 
-from sqlalchemy import Engine, create_engine, event, inspect, text
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from bot import words
 from bot.errors import DatabaseBusy, StorageError
+from bot.storage.schema import bring_up_to_date, check_readable
 
-HEAD = "0010"
-"""The newest revision in `migrations/versions`; a test keeps it true."""
+Reader: TypeAlias = Engine
+"""A database that is only read, beside whoever writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An open database and the lock that makes this process its only owner."""
+    """An open database, and for SQLite the lock that makes this process its only owner."""
 
     engine: Engine
-    lock: TextIO
+    lock: TextIO | None = None
 
     def close(self) -> None:
         self.engine.dispose()
-        self.lock.close()
+        if self.lock is not None:
+            self.lock.close()
 
 
 def open_database(path: Path) -> Database:
@@ -48,17 +50,17 @@ def open_database(path: Path) -> Database:
         except OSError as error:
             why = error.strerror or ""
             raise StorageError(words.home_not_writable(path.parent, why)) from error
-        engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+        engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, hide_parameters=True)
         event.listen(engine, "connect", _configure)
         try:
-            _bring_up_to_date(engine)
+            bring_up_to_date(engine)
         except DBAPIError as error:
             raise StorageError(words.database_unusable(path, str(error.orig))) from error
         undo.pop_all()
         return Database(engine, lock)
 
 
-def open_reader(path: Path) -> Engine:
+def open_reader(path: Path) -> Reader:
     """The SQLite file at `path`, to be read beside the process that owns it; nothing is written.
 
     A transaction sees the file as it was at its first statement. Raises StorageError if there is
@@ -73,14 +75,9 @@ def open_reader(path: Path) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     try:
-        with engine.connect() as connection:
-            found = None
-            if inspect(connection).has_table("alembic_version"):
-                found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        check_readable(engine)
     except DBAPIError as error:
         raise StorageError(words.database_unusable(path, str(error.orig))) from error
-    if found != HEAD:
-        raise StorageError(words.database_older(str(found or "none"), HEAD))
     return engine
 
 
@@ -106,20 +103,3 @@ def _configure(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
-
-
-def _bring_up_to_date(engine: Engine) -> None:
-    """Alembic costs half a second to import, so it is only called when there is work for it."""
-    with engine.connect() as connection:
-        found = None
-        if inspect(connection).has_table("alembic_version"):
-            found = connection.scalar(text("SELECT version_num FROM alembic_version"))
-            # Changes nothing, but fails here and now where the file may only be read.
-            connection.execute(text("UPDATE alembic_version SET version_num = NULL WHERE 0"))
-    if found == HEAD:
-        return
-    if found is not None and found > HEAD:
-        raise StorageError(words.database_newer(found, HEAD))
-    from bot.storage.migrations.run import upgrade
-
-    upgrade(engine)

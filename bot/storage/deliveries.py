@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects.sqlite import insert
 
-from bot.storage.tables import deliveries
+from bot import words
+from bot.errors import Fenced
+from bot.storage.statements import put
+from bot.storage.tables import deliveries, threads
 from bot.storage.writer import Writer
 
 
@@ -39,10 +41,13 @@ class Delivery:
 
 
 class Deliveries:
-    """The record of messages that must appear exactly once."""
+    """The record of messages that must appear exactly once.
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    With an `owner` only those of its own threads are begun: other processes share the database.
+    """
+
+    def __init__(self, writer: Writer, owner: str | None = None) -> None:
+        self._writer, self._owner = writer, owner
 
     async def of(self, thread: str) -> Sequence[Delivery]:
         def work(connection: Connection) -> list[Delivery]:
@@ -55,22 +60,28 @@ class Deliveries:
         return await self._writer.run(work)
 
     async def begin(self, thread: str, key: str, pieces: Sequence[str]) -> Delivery:
-        """Written before the call is made: from here on its outcome may be unknown."""
+        """Written before the call is made: from here on its outcome may be unknown.
+
+        Raises Fenced if the thread is another process's.
+        """
         delivery = Delivery(key, tuple(pieces), State.TRYING, None, time.time())
         row = {
-            "key": key,
             "thread": thread,
             "pieces": json.dumps(pieces),
             "state": State.TRYING,
             "tried_at": delivery.tried_at,
         }
-        again = {name: row[name] for name in ("pieces", "state", "tried_at")}
+
+        ours = select(threads.c.thread).where(
+            threads.c.thread == thread, threads.c.owner == self._owner
+        )
 
         def work(connection: Connection) -> None:
-            statement = insert(deliveries).values(row)
-            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=again))
+            if self._owner is not None and connection.execute(ours).first() is None:
+                raise Fenced(words.fenced(thread))
+            put(connection, deliveries, {"key": key}, row)
 
-        await self._writer.run(work)
+        await self._writer.run(work, thread)
         return delivery
 
     async def end(self, key: str, state: State, ts: str | None = None) -> None:

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects.sqlite import insert
 
+from bot.storage.statements import News, OnStored, add, hold, nothing_more, perform
 from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
 from bot.storage.writer import Writer
 
@@ -104,10 +104,18 @@ class StoredItem:
 
 
 class Inbox:
-    """Stores items, without any secret, and hands them to the thread's runner in Slack's order."""
+    """Stores items, without any secret, and hands them to the thread's runner in Slack's order.
 
-    def __init__(self, writer: Writer, redact: Callable[[str], str] = str) -> None:
-        self._writer, self._redact = writer, redact
+    What `on_stored` says is done in the same transaction: work and wake-up come together.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        redact: Callable[[str], str] = str,
+        on_stored: OnStored = nothing_more,
+    ) -> None:
+        self._writer, self._redact, self._on_stored = writer, redact, on_stored
 
     async def store(self, item: Item) -> bool:
         """Store the item if its thread is the bot's or it engages one; durable on return.
@@ -118,7 +126,17 @@ class Inbox:
         now = time.time()
         files = tuple(map(self._redact, item.files))
         safe = replace(item, text=self._redact(item.text), files=files)
-        return await self._writer.run(lambda connection: _store(connection, safe, now))
+        stored = False
+
+        def work(connection: Connection) -> bool:
+            nonlocal stored
+            hold(connection, item.thread)
+            if news := _store(connection, safe, now):
+                perform(connection, self._on_stored(news))
+                stored = True  # and stays so if this is run again because no answer came
+            return stored
+
+        return await self._writer.run(work, item.thread)
 
     async def waiting(self, thread: str) -> Sequence[StoredItem]:
         """The thread's items that nobody has taken, by Slack's `ts`."""
@@ -155,36 +173,27 @@ class Inbox:
         return await self._writer.run(work)
 
 
-def _store(connection: Connection, item: Item, now: float) -> bool:
-    known = connection.scalar(select(threads.c.thread).where(threads.c.thread == item.thread))
-    if known is None and not item.engages:
+def _store(connection: Connection, item: Item, now: float) -> News | None:
+    busy = connection.scalar(select(threads.c.busy).where(threads.c.thread == item.thread))
+    if busy is None and not item.engages:
         if item.kind is Kind.STOP and not item.text:
             _keep_early(connection, item, now)
         else:
             _remember(connection, item, now)
-        return False
+        return None
     if item.kind is not Kind.DELETION and _was_deleted(connection, item, now):
-        return False
-    row = _row(item, now)
-    new = bool(connection.execute(insert(inbox).on_conflict_do_nothing(), row).rowcount)
-    if not new and not _complete(connection, item):
-        return False
-    if known is None:
-        connection.execute(
-            insert(threads).on_conflict_do_nothing(),
-            {
-                "thread": item.thread,
-                "root_addressed": item.is_root,
-                "busy": True,
-                "engaged_at": now,
-            },
-        )
+        return None
+    if not add(connection, inbox, _row(item, now)) and not _complete(connection, item):
+        return None
+    if busy is None:
+        row = {"root_addressed": item.is_root, "busy": True, "engaged_at": now}
+        add(connection, threads, {"thread": item.thread, **row})
     else:
         change = {"busy": True} | (
             {"root_addressed": True} if item.engages and item.is_root else {}
         )
         connection.execute(update(threads).where(threads.c.thread == item.thread).values(change))
-    return True
+    return News(item.thread, not busy, item.kind in ENDING)
 
 
 def _row(item: Item, now: float) -> dict[str, object]:
@@ -219,7 +228,7 @@ def _keep_early(connection: Connection, item: Item, now: float) -> None:
         & inbox.c.thread.not_in(select(threads.c.thread))
     )
     connection.execute(delete(inbox).where(gone))
-    connection.execute(insert(inbox).on_conflict_do_nothing(), _row(item, now))
+    add(connection, inbox, _row(item, now))
 
 
 def _complete(connection: Connection, item: Item) -> bool:
@@ -260,10 +269,9 @@ def _remember(connection: Connection, item: Item, now: float) -> None:
     connection.execute(delete(deleted).where(deleted.c.at < now - DELETED_SECONDS))
     row = {"channel": f"{item.team}:{item.channel}", "ts": item.ts, "at": now}
     if item.kind is Kind.DELETION:
-        connection.execute(insert(deleted).on_conflict_do_nothing(), row)
+        add(connection, deleted, row)
     elif item.kind in (Kind.MESSAGE, Kind.STOP) and not item.is_root:
-        row |= {"thread_ts": item.root_ts}
-        connection.execute(insert(overheard).on_conflict_do_nothing(), row)
+        add(connection, overheard, row | {"thread_ts": item.root_ts})
 
 
 def _was_deleted(connection: Connection, item: Item, now: float) -> bool:

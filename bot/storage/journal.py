@@ -6,14 +6,13 @@ import itertools
 import os
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from bot import words
-from bot.agent.charges import charges
+from bot.agent.charges import Charge, charges
 from bot.agent.entries import (
     Answered,
     ApprovalAnswered,
@@ -24,20 +23,25 @@ from bot.agent.entries import (
 )
 from bot.agent.records import dump, load, load_all
 from bot.audit.derived import Taken, records
+from bot.audit.records import Record
 from bot.errors import Fenced, ItemChanged
 from bot.storage.audit import Audit
 from bot.storage.inbox import Kind, StoredItem
 from bot.storage.refusals import note
+from bot.storage.statements import Row, add_all, hold, put
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 
-_INSERT = insert(journal).on_conflict_do_nothing()
 _TAKE = (
     update(inbox)
     .where((inbox.c.id == bindparam("item")) & (inbox.c.version == bindparam("as_read")))
     .values(taken_seq=bindparam("seq"), body="")
 )
+
+
+LATE_SECONDS = 5.0
+"""A write that took longer may be of a process that was frozen; the others give it 20."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,16 @@ class Journals:
         redact: Callable[[str], str] = str,
         audit: Audit | None = None,
         ledger: Ledger | None = None,
+        *,
+        shared: bool = False,
+        late: float = LATE_SECONDS,
     ) -> None:
+        """`shared`: other processes have threads too, and each must be claimed before."""
         self._writer, self._ledger = writer, ledger or Ledger(writer)
+        self._late = late
         self._redact = redact
         self._audit = audit
+        self._shared = shared
         self.owner = owner or new_owner()
         self._appends = itertools.count()
 
@@ -122,29 +132,43 @@ class Journals:
             {"thread": thread, "seq": seq, "body": body, "token": token, "at": now}
             for seq, (_, body) in enumerate(written, expected_seq)
         ]
-        marks = [{"item": i.id, "as_read": i.version, "seq": expected_seq} for i in taken]
-        new_entries = [entry for entry, _ in written]
-        done = records(thread, before, new_entries, _caused(taken))
-        charged = charges(before, new_entries)
+        safe = tuple(entry for entry, _ in written)
+        done = records(thread, before, safe, _caused(taken))
+        append = _Append(thread, expected_seq, safe, rows, taken, done, charges(before, safe), now)
+        began = time.monotonic()
+        await self._writer.run_together(self._append_all, append, thread)
+        if time.monotonic() - began > self._late:
+            await self._check_last(thread, expected_seq + len(rows))
+        return safe
 
-        def work(connection: Connection) -> None:
-            new = True
-            for seq, row in enumerate(rows, expected_seq):
-                if not connection.execute(_INSERT, row).rowcount:
-                    new = _check_own(connection, thread, seq, token)
-            if new:
-                self._ledger.record(connection, thread, charged)
-            if new and self._audit is not None:
-                self._audit.add(connection, *done)
-            for seq, (entry, _) in enumerate(written, expected_seq):
-                _keep_questions(connection, thread, seq, entry)
-                note(connection, thread, seq, entry, now)
-            for mark in marks:
-                if not connection.execute(_TAKE, mark).rowcount:
-                    raise ItemChanged(words.item_changed(thread))
+    async def _check_last(self, thread: str, length: int) -> None:
+        """What follows from an entry, a tool's run say, must not follow from one grown old."""
 
-        await self._writer.run(work)
-        return tuple(entry for entry, _ in written)
+        def work(connection: Connection) -> int:
+            query = select(func.count()).where(journal.c.thread == thread)
+            return connection.scalar(query) or 0
+
+        if await self._writer.run(work) > length:
+            raise Fenced(words.fenced(thread))
+
+    def _append_all(self, connection: Connection, appends: Sequence[_Append]) -> list[None]:
+        """Those of many threads together. If it raises, each comes alone."""
+        for append in appends:
+            if append.taken:
+                hold(connection, append.thread)
+        rows = [row for append in appends for row in append.rows]
+        new = add_all(connection, journal, rows)
+        if not new:
+            _check_own(connection, rows)
+            if len(appends) > 1:
+                raise _SomeAreWritten
+        if new:
+            self._ledger.record(connection, _by_thread(appends))
+        if new and self._audit is not None:
+            self._audit.add(connection, *(record for a in appends for record in a.done))
+        for append in appends:
+            _keep_beside(connection, append)
+        return [None] * len(appends)
 
     def _redacted(self, entry: Entry) -> tuple[Entry, str]:
         body = dump(entry)
@@ -154,10 +178,12 @@ class Journals:
     async def finish(self, thread: str, left: Sequence[int] = ()) -> bool:
         """Mark the thread as having no work left; False if something has arrived meanwhile.
 
-        The items `left` in the inbox wait for something else that is still to come.
+        The items `left` in the inbox wait for something else that is still to come. Raises Fenced
+        if the thread is another process's.
         """
 
         def work(connection: Connection) -> bool:
+            hold(connection, thread)
             waiting = connection.scalar(
                 select(func.count())
                 .select_from(inbox)
@@ -165,12 +191,15 @@ class Journals:
                 .where(inbox.c.id.not_in(left))
             )
             if not waiting:
-                connection.execute(
-                    update(threads).where(threads.c.thread == thread).values(busy=False)
-                )
+                done = update(threads).where(threads.c.thread == thread)
+                if self._shared:
+                    done = done.where(threads.c.owner == self.owner)
+                found = connection.execute(done.values(busy=False, owner=None)).rowcount
+                if self._shared and not found:
+                    raise Fenced(words.fenced(thread))
             return not waiting
 
-        return await self._writer.run(work)
+        return await self._writer.run(work, thread)
 
     async def overdue(self, now: float) -> Sequence[Question]:
         """The open questions whose time is over; `now` is in epoch seconds."""
@@ -191,27 +220,49 @@ class Journals:
         return await self._writer.run(work)
 
 
+@dataclass(frozen=True, slots=True)
+class _Append:
+    thread: str
+    seq: int
+    entries: tuple[Entry, ...]
+    rows: Sequence[Row]
+    taken: Sequence[StoredItem]
+    done: Sequence[Record]
+    charged: Sequence[Charge]
+    at: float
+
+
+def _by_thread(appends: Sequence[_Append]) -> Mapping[str, Sequence[Charge]]:
+    found: dict[str, list[Charge]] = {}
+    for append in appends:
+        found.setdefault(append.thread, []).extend(append.charged)
+    return found
+
+
+class _SomeAreWritten(Exception):
+    """Of some appends no answer came, and they are run again: which ones shows each alone."""
+
+
+def _keep_beside(connection: Connection, append: _Append) -> None:
+    """What others look for in tables of its own, and the items that the entries answer."""
+    for seq, entry in enumerate(append.entries, append.seq):
+        _keep_questions(connection, append.thread, seq, entry)
+        note(connection, append.thread, seq, entry, append.at)
+    for item in append.taken:
+        mark = {"item": item.id, "as_read": item.version, "seq": append.seq}
+        if not connection.execute(_TAKE, mark).rowcount:
+            raise ItemChanged(words.item_changed(append.thread))
+
+
 def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry) -> None:
     """The sweep's table: which questions are open, and until when."""
     match entry:
         case ApprovalAsked(expires_at=expires_at):
-            row = {"thread": thread, "seq": seq, "expires_at": expires_at}
-            statement = insert(approvals).values(row)
-            connection.execute(statement.on_conflict_do_update(index_elements=["thread"], set_=row))
+            put(connection, approvals, {"thread": thread}, {"seq": seq, "expires_at": expires_at})
         case ApprovalAnswered() | Answered() | Failed() | Stopped():
             connection.execute(delete(approvals).where(approvals.c.thread == thread))
         case _:
             pass
-
-
-def _check_own(connection: Connection, thread: str, seq: int, token: str) -> bool:
-    """A collision with our own row is a repeated work (False); anybody else's is the fence."""
-    found = connection.scalar(
-        select(journal.c.token).where(journal.c.thread == thread, journal.c.seq == seq)
-    )
-    if found != token:
-        raise Fenced(words.fenced(thread))
-    return False
 
 
 def new_owner() -> str:
@@ -224,3 +275,11 @@ def _caused(taken: Sequence[StoredItem]) -> list[Taken]:
     acts = (Kind.MESSAGE, Kind.CLICK, Kind.STOP)
     items = [stored.item for stored in taken if stored.item.kind in acts]
     return [Taken(item.kind.value, item.author, item.ts) for item in items]
+
+
+def _check_own(connection: Connection, rows: Sequence[Row]) -> None:
+    """A collision with our own row is a repeated work; anybody else's is the fence."""
+    for row in rows:
+        here = (journal.c.thread == row["thread"]) & (journal.c.seq == row["seq"])
+        if connection.scalar(select(journal.c.token).where(here)) != row["token"]:
+            raise Fenced(words.fenced(str(row["thread"])))

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, insert, select
+from sqlalchemy import Connection, Select, delete, select
 
 from bot.agent.entries import Answer, ApprovalAnswered, Decided, Entry
 from bot.agent.records import load, load_all
 from bot.policy import Verdict
+from bot.storage.statements import put
 from bot.storage.tables import answers, journal, refusals
 from bot.storage.writer import Writer
 
@@ -78,15 +79,12 @@ def note(connection: Connection, thread: str, seq: int, entry: Entry, now: float
     """Note a refusal for everybody whose messages led to it, and a person's answer."""
     for position, decided in _refused(connection, thread, seq, entry):
         team = thread.partition(":")[0]
-        people = [f"{team}:{user}" for user in decided.heard]
-        if people:
-            connection.execute(delete(refusals).where(refusals.c.person.in_(people)))
-            rows = [{"person": p, "thread": thread, "seq": position, "at": now} for p in people]
-            connection.execute(insert(refusals), rows)
+        row = {"thread": thread, "seq": position, "at": now}
+        for user in sorted(set(decided.heard)):
+            put(connection, refusals, {"person": f"{team}:{user}"}, row)
     if isinstance(entry, ApprovalAnswered):
-        own = (answers.c.thread == thread) & (answers.c.seq == seq)
-        connection.execute(delete(answers).where(own | (answers.c.at < now - ANSWERS_KEPT)))
-        connection.execute(insert(answers).values(thread=thread, seq=seq, at=now))
+        connection.execute(delete(answers).where(answers.c.at < now - ANSWERS_KEPT))
+        put(connection, answers, {"thread": thread, "seq": seq}, {"at": now})
 
 
 def _refused(

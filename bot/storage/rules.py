@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, delete, insert, inspect, select, update
+from sqlalchemy import Connection, Engine, create_engine, delete, insert, inspect, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -159,6 +159,12 @@ def look_up(path: Path) -> Made:
         raise StorageError(words.database_unusable(path, str(error.orig))) from error
     finally:
         engine.dispose()
+
+
+def read_made(engine: Engine) -> Made:
+    """What is made in a database whose tables are those of this release. Raises StorageError."""
+    with engine.connect() as connection:
+        return _read(connection)
 
 
 def day_of(at: float) -> str:

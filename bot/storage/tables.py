@@ -17,6 +17,8 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+_Number = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite counts in 64 bits, and numbers rows by itself, only where it is called INTEGER."""
 
 threads = Table(
     "threads",
@@ -25,13 +27,14 @@ threads = Table(
     Column("root_addressed", Boolean, nullable=False, comment="the root message was for the bot"),
     Column("busy", Boolean, nullable=False, comment="unfinished: picked up at start"),
     Column("engaged_at", Float, nullable=False),
+    Column("owner", String, comment="cluster: the process that works on it; null: none"),
     Index("threads_busy", "busy"),
 )
 
 inbox = Table(
     "inbox",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", _Number, primary_key=True, autoincrement=True),
     Column("thread", String, nullable=False),
     Column("kind", String, nullable=False),
     Column("key", String, nullable=False, unique=True, comment="team:channel:ts:kind"),
@@ -233,4 +236,37 @@ budget_told = Table(
     Column("unit", String, nullable=False),
     PrimaryKeyConstraint("day", "scope", "subject", "unit"),
     comment="near which budgets people were told today",
+)
+
+processes = Table(
+    "processes",
+    metadata,
+    Column("owner", String, primary_key=True, comment="as in threads, leases and Resumed entries"),
+    Column("works", Boolean, nullable=False, comment="false: it only takes events in"),
+    Column("beat_at", Float, nullable=False, comment="when it last said that it lives"),
+    comment="cluster: who is there; all times of these tables are by the database's clock",
+)
+
+pacing = Table(
+    "pacing",
+    metadata,
+    Column("lane", String, primary_key=True, comment="a channel, or a method of Slack's"),
+    Column("free_at", Float, nullable=False, comment="when the lane would have been used up"),
+    comment="cluster: the slots for calls of Slack that all processes share",
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", String, primary_key=True, comment="what one process at a time may do"),
+    Column("owner", String, nullable=False),
+    comment="cluster: held for as long as the owner lives",
+)
+
+agreed = Table(
+    "agreed",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+    comment="cluster: what all processes must find the same",
 )

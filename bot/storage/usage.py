@@ -31,13 +31,15 @@ class Ledger:
     ) -> None:
         self._writer, self.rates, self._now = writer, rates or Rates(), now
 
-    def record(self, connection: Connection, thread: str, charged: Sequence[Charge]) -> None:
-        """Write what was used, in the place of what was set aside for it."""
-        if not charged:
+    def record(self, connection: Connection, charged: Mapping[str, Sequence[Charge]]) -> None:
+        """Write what each thread used, in the place of what was set aside for it."""
+        threads = [thread for thread, charges in charged.items() if charges]
+        if not threads:
             return
         now = self._now()
-        connection.execute(insert(usage), [self._row(thread, charge, now) for charge in charged])
-        connection.execute(delete(reservations).where(reservations.c.thread == thread))
+        rows = [self._row(thread, charge, now) for thread in threads for charge in charged[thread]]
+        connection.execute(insert(usage), rows)
+        connection.execute(delete(reservations).where(reservations.c.thread.in_(threads)))
 
     async def spent(self, since: float, *, author: str = "", channel: str = "") -> Spent:
         """What was used since an epoch second, by one person or in one channel if given."""

@@ -8,6 +8,7 @@ from bot.words.access import *
 from bot.words.asking import *
 from bot.words.audit import *
 from bot.words.budget import *
+from bot.words.cluster import *
 from bot.words.commands import *
 from bot.words.doctor import *
 from bot.words.home import *

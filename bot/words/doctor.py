@@ -15,6 +15,10 @@ def found_database(home: object) -> str:
     return f"the database under {home} can be used."
 
 
+def found_server() -> str:
+    return "the PostgreSQL database that TREADLE_DATABASE_URL names can be used."
+
+
 def found_running(busy: str) -> str:
     return f"{busy} That is fine while Treadle runs."
 

@@ -33,6 +33,27 @@ def database_older(found: str, known: str) -> str:
     )
 
 
+def server_unusable(why: str) -> str:
+    return (
+        f"The PostgreSQL database cannot be used ({why}). Check that its server runs and what "
+        "TREADLE_DATABASE_URL says."
+    )
+
+
+def server_address_unclear() -> str:
+    return (
+        "TREADLE_DATABASE_URL holds something that PostgreSQL does not know. It should look like "
+        "postgresql://user:password@host/name?sslmode=require, with % written as %25."
+    )
+
+
+def server_packages_missing() -> str:
+    return (
+        "TREADLE_DATABASE_URL names PostgreSQL, and the packages for it are not installed. Install "
+        "Treadle with its cluster extra: pip install 'treadle[cluster]'."
+    )
+
+
 def database_newer(found: str, known: str) -> str:
     return (
         f"The database was written by a newer release of Treadle (schema {found}; this one knows "
@@ -42,6 +63,13 @@ def database_newer(found: str, known: str) -> str:
 
 def database_failed(why: str) -> str:
     return f"The database did not take a write ({why}). Check the disk, then restart Treadle."
+
+
+def database_away(why: str) -> str:
+    return (
+        f"The database could not be reached ({why}), so nothing is known to be written. Treadle "
+        "goes on by itself when it is back; check the server and TREADLE_DATABASE_URL."
+    )
 
 
 def fenced(thread: str) -> str:
@@ -94,13 +122,6 @@ def shell_unavailable(reason: str) -> str:
 
 def shell_off() -> str:
     return 'run_command is switched off here: [sandbox] mode is "off".'
-
-
-def cluster_not_yet() -> str:
-    return (
-        "TREADLE_DATABASE_URL names PostgreSQL, which this release cannot use yet. Remove it to "
-        "use the database under TREADLE_HOME."
-    )
 
 
 def workspace_unusable(root: object, why: str) -> str:

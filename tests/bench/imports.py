@@ -47,6 +47,8 @@ DEPENDENCIES = (
     Dependency("google-re2", "import re2", "first long text, pattern or search"),
     Dependency("markdown-it-py", "import markdown_it", "first answer with Markdown"),
     Dependency("alembic", "import alembic.command", "schema behind"),
+    Dependency("psycopg", "import sqlalchemy.dialects.postgresql.psycopg, psycopg", "cluster"),
+    Dependency("procrastinate", "import procrastinate", "cluster"),
 )
 WHOLE = Dependency("all that a start imports", "import bot.cli, bot.main", "start")
 

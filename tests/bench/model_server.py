@@ -1,7 +1,7 @@
 """A chat-completions model that takes a fixed time, streamed, in a process of its own.
 
-A question that says "multiply" gets one call of `calculate` before its answer. Every text holds
-the question's number, so that an answer in the wrong thread is noticed.
+A question that says "multiply" gets `calls` calls of `calculate`, one after the other, before its
+answer. Every text holds the question's number, so that an answer in the wrong thread is noticed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import TypeAlias
 
 from aiohttp import web
@@ -23,14 +24,14 @@ _NUMBER = re.compile(r"question (\d+)")
 class FixedModel:
     """Answers each request after `seconds`, in `chunks` parts spread evenly over them."""
 
-    def __init__(self, seconds: float, chunks: int) -> None:
-        self._seconds, self._chunks = seconds, chunks
+    def __init__(self, seconds: float, chunks: int, calls: int) -> None:
+        self._seconds, self._chunks, self._calls = seconds, chunks, calls
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         loop = asyncio.get_running_loop()
         began = loop.time()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        parts = list(_parts(await request.json(), self._chunks))
+        parts = list(_parts(await request.json(), self._chunks, self._calls))
         await response.prepare(request)
         for number, part in enumerate(parts, start=1):
             due = began + self._seconds * number / len(parts)
@@ -39,7 +40,7 @@ class FixedModel:
         return response
 
 
-def _parts(body: Mapping[str, object], chunks: int) -> Iterator[bytes]:
+def _parts(body: Mapping[str, object], chunks: int, calls: int) -> Iterator[bytes]:
     """The stream's events; the last part also says how it ended and what it cost."""
     messages = body["messages"]
     assert isinstance(messages, list)
@@ -47,7 +48,8 @@ def _parts(body: Mapping[str, object], chunks: int) -> Iterator[bytes]:
     found = _NUMBER.search(asked)
     assert found is not None, "the question has no number"
     number = found[1]
-    if "multiply" in asked and messages[-1]["role"] != "tool":
+    done = len(list(takewhile(lambda m: m["role"] != "user", reversed(messages)))) // 2
+    if "multiply" in asked and done < calls:
         text, finish = f"I multiply for question {number}.", "tool_calls"
     else:
         text, finish = f"Answer {number}: this is what the model says in about a line.", "stop"
@@ -56,7 +58,10 @@ def _parts(body: Mapping[str, object], chunks: int) -> Iterator[bytes]:
         yield _event({"content": text[start : start + size]})
     end = b""
     if finish == "tool_calls":
-        function = {"name": "calculate", "arguments": json.dumps({"expression": "17 * 23"})}
+        function = {
+            "name": "calculate",
+            "arguments": json.dumps({"expression": f"{17 + done} * 23"}),
+        }
         end += _event(
             {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}
         )
@@ -77,9 +82,9 @@ def _event(delta: Json, finish: str | None = None, usage: Json = None) -> bytes:
     return f"data: {json.dumps(chunk)}\n\n".encode()
 
 
-async def serve(seconds: float, chunks: int) -> None:
+async def serve(seconds: float, chunks: int, calls: int) -> None:
     app = web.Application()
-    app.router.add_post("/v1/chat/completions", FixedModel(seconds, chunks).complete)
+    app.router.add_post("/v1/chat/completions", FixedModel(seconds, chunks, calls).complete)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -91,5 +96,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--chunks", type=int, required=True)
+    parser.add_argument("--calls", type=int, default=1)
     given = parser.parse_args()
-    asyncio.run(serve(given.seconds, given.chunks))
+    asyncio.run(serve(given.seconds, given.chunks, given.calls))

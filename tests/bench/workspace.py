@@ -56,10 +56,22 @@ class Crowd:
         return {"at": self._connected_at}
 
     async def ask(
-        self, first: int, threads: int, step: bool, patience: float
+        self,
+        first: int,
+        threads: int,
+        step: bool,
+        patience: float,
+        apart: float = 0.0,
+        quiet: bool = False,
     ) -> Mapping[str, object]:
-        """One question in each of `threads` channels at once; returns when all is there."""
-        asked = [await self._question(first + place, step) for place in range(threads)]
+        """One question in each of `threads` channels, at once or so many seconds `apart`.
+
+        Returns when all is there; `quiet`: of a step nothing is to be seen.
+        """
+        asked = []
+        for place in range(threads):
+            asked.append(await self._question(first + place, step, quiet))
+            await asyncio.sleep(apart)
         try:
             await self._slack.until(lambda: not self._open, patience, "every answer and step")
         except TimeoutError:
@@ -75,11 +87,11 @@ class Crowd:
         self._slack.log.clear()
         return {"total": total}
 
-    async def _question(self, place: int, step: bool) -> Question:
+    async def _question(self, place: int, step: bool, quiet: bool) -> Question:
         self._asked += 1
         number, channel = self._asked, self._channel(place)
         wanted = [f"Answer {number}: this is what the model says in about a line."]
-        if step:
+        if step and not quiet:
             wanted = [f"I multiply for question {number}.", "Calculate 17 * 23", "391", *wanted]
         text = f"@treadle question {number}: {'multiply' if step else 'say'} something"
         question = Question(channel, wanted, time.monotonic())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from sqlalchemy import create_engine, text
 from bot.checks import examine_host
 from bot.model.knowledge import DIALECT, REFUSES
 from bot.storage.capabilities import KEPT_SECONDS, Capabilities
-from bot.storage.database import HEAD, open_database
+from bot.storage.database import Database, open_database
 from bot.storage.migrations.run import alembic_config
+from bot.storage.schema import HEAD
 from bot.storage.tables import metadata
 from bot.storage.writer import Writer
 from tests.doubles.desk import Desk, open_desk
@@ -37,8 +38,8 @@ class Now:
 
 
 @asynccontextmanager
-async def opened(path: Path, now: Now) -> AsyncIterator[Capabilities]:
-    database = open_database(path)
+async def opened(opens: Callable[[], Database], now: Now) -> AsyncIterator[Capabilities]:
+    database = opens()
     writer = Writer(database.engine)
     try:
         yield Capabilities(writer, now)
@@ -47,22 +48,24 @@ async def opened(path: Path, now: Now) -> AsyncIterator[Capabilities]:
         database.close()
 
 
-async def test_a_fact_is_there_after_a_restart_and_only_for_its_model(tmp_path: Path) -> None:
+async def test_a_fact_is_there_after_a_restart_and_only_for_its_model(
+    opens: Callable[[], Database],
+) -> None:
     now = Now()
-    async with opened(tmp_path / "t.db", now) as capabilities:
+    async with opened(opens, now) as capabilities:
         await capabilities.learn(HERE, "m", DIALECT, "text")
         await capabilities.learn(HERE, "m", DIALECT, "xml")
-    async with opened(tmp_path / "t.db", now) as capabilities:
+    async with opened(opens, now) as capabilities:
         assert await capabilities.read(HERE, "m") == {DIALECT: "xml"}
         assert await capabilities.read(HERE, "other") == {}
         assert await capabilities.read("http://127.0.0.1:2/v1", "m") == {}
 
 
 async def test_a_fact_is_forgotten_after_seven_days_unless_it_was_learned_again(
-    tmp_path: Path,
+    opens: Callable[[], Database],
 ) -> None:
     now = Now()
-    async with opened(tmp_path / "t.db", now) as capabilities:
+    async with opened(opens, now) as capabilities:
         await capabilities.learn(HERE, "m", DIALECT, "xml")
         await capabilities.learn(HERE, "m", f"{REFUSES}stop", "yes")
         now.seconds += KEPT_SECONDS - 1
@@ -72,8 +75,8 @@ async def test_a_fact_is_forgotten_after_seven_days_unless_it_was_learned_again(
         assert await capabilities.read(HERE, "m") == {f"{REFUSES}stop": "yes"}
 
 
-async def test_forgetting_says_how_many_facts_there_were(tmp_path: Path) -> None:
-    async with opened(tmp_path / "t.db", Now()) as capabilities:
+async def test_forgetting_says_how_many_facts_there_were(opens: Callable[[], Database]) -> None:
+    async with opened(opens, Now()) as capabilities:
         await capabilities.learn(HERE, "m", DIALECT, "xml")
         await capabilities.learn(HERE, "other", DIALECT, "xml")
 

@@ -155,6 +155,18 @@ async def already_running(desk: Desk) -> str:
         return await start_error(desk)
 
 
+async def database_unreachable(desk: Desk) -> str:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"postgresql://me:no-secret@127.0.0.1:{silent.getsockname()[1]}/db"
+        return await start_error(desk, TREADLE_DATABASE_URL=url)
+
+
+async def database_address(desk: Desk) -> str:
+    url = "postgresql://me:no-secret@127.0.0.1/db?no_such_option=1"
+    return await start_error(desk, TREADLE_DATABASE_URL=url)
+
+
 async def port_taken(desk: Desk) -> str:
     with socket.create_server(("127.0.0.1", 0)) as other:
         desk.port = other.getsockname()[1]
@@ -338,7 +350,8 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     for f in (
         no_token, wrong_token, user_token, app_token, wrong_app_token, socket_mode_off,
         missing_scope, no_events, agent_off, not_in_channel, clock_skew, bad_toml,
-        workspace_unusable, home_unusable, already_running, port_taken, slack_unreachable,
+        workspace_unusable, home_unusable, already_running, database_unreachable,
+        database_address, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
         budget_used_up, in_circles, unreadable_replies, too_many_steps, not_admin, command_unknown,

@@ -86,7 +86,7 @@ VARIABLES = [
     ("TREADLE_DATABASE_URL", "mysql://h/db", "neither sqlite:/// nor postgresql://"),
     ("TREADLE_DATABASE_URL", "sqlite://", "the path of a file"),
     ("TREADLE_DATABASE_URL", "sqlite:///:memory:", "the path of a file"),
-    ("TREADLE_DATABASE_URL", "postgresql://h/db", "this release keeps its state in SQLite"),
+    ("TREADLE_DATABASE_URL", "postgresql://u:a/b@h/db", "/ as %2F"),
 ]
 
 

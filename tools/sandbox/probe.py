@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tools.errors import SandboxUnavailable
+from tools.locks import Locks
 from tools.sandbox import diagnosis
 from tools.sandbox.contract import Confinement, SandboxSettings
 from tools.sandbox.hosts import HostRules
@@ -73,16 +74,17 @@ async def open_sandbox(
     root: Path,
     state: Path,
     programs: str = PROGRAMS,
+    locks: Locks | None = None,
 ) -> Sandbox:
     """The sandbox for workspaces below `root`, proved. Raises SandboxUnavailable, with the fix.
 
     `state` is a directory that no command may ever read; `programs` is where bubblewrap is looked
-    for, in the form of PATH.
+    for, in the form of PATH. By `locks` one command at a time runs in a workspace.
     """
     owner = owner_of(settings)
     confinement = find_confinement(settings, owner, programs)
     network = ConnectProxy(HostRules(settings.network), owner) if settings.network else None
-    lanes = Lanes(PER_CORE * (os.cpu_count() or 1))
+    lanes = Lanes(PER_CORE * (os.cpu_count() or 1), locks)
     sandbox = Sandbox(confinement, settings, lanes, network)
     patient = replace(
         sandbox, settings=replace(settings, timeout_s=max(SECONDS, settings.timeout_s))

@@ -8,6 +8,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine
 
+from bot.storage.statements import SCHEMA, hold, is_server
+
 
 def alembic_config() -> Config:
     """Alembic's settings, without an ini file."""
@@ -17,10 +19,14 @@ def alembic_config() -> Config:
 
 
 def upgrade(engine: Engine) -> None:
-    """Run every migration that is missing, in one transaction: all or nothing, also if killed."""
+    """Run every migration that is missing, in one transaction: all or nothing, also if killed.
+
+    Of several processes that start at once, one does it and the others wait and find it done.
+    """
     config = alembic_config()
     with engine.begin() as connection:
-        if connection.dialect.name == "sqlite":  # its driver begins none for CREATE TABLE
+        if not is_server(connection.dialect):  # SQLite's driver begins none for CREATE TABLE
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+        hold(connection, SCHEMA)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

@@ -23,7 +23,12 @@ def upgrade() -> None:
     op.create_index("threads_busy", "threads", ["busy"])
     op.create_table(
         "inbox",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column(
+            "id",
+            sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+            primary_key=True,
+            autoincrement=True,
+        ),
         sa.Column("thread", sa.String, nullable=False),
         sa.Column("kind", sa.String, nullable=False),
         sa.Column("key", sa.String, nullable=False, unique=True),
