@@ -61,8 +61,8 @@ class Runner:
                 while not await _unless_stopped(journal, partial(self._turn, journal, view)):
                     await journal.halt()
                 await self._deliver(journal, view)
-                left = journal.left if journal.parked else ()
-                if not signals.arrived.is_set() and await self.journals.finish(thread, left):
+                done = not signals.arrived.is_set()
+                if done and await self.journals.finish(thread, journal.left):
                     return
                 signals.set()
         finally:

@@ -40,7 +40,7 @@ class ThreadJournal:
         self._root_addressed = stored.root_addressed
         self._view = view
         self.left: Sequence[int] = ()
-        """The items that wait until the turn's question is answered."""
+        """The items that wait: until the turn's question is answered, or for the message they change."""
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -137,19 +137,23 @@ class ThreadJournal:
     async def _take(self, first: Sequence[Entry] = (), handled: int | None = None) -> bool:
         """Take what waits, behind the entries `first`, which are about the item `handled`."""
         self.signals.stop.clear()  # all that has come is taken now, a stop as well
-        items = await self._waiting()
+        items = self._ripe(await self._waiting())
         if not items:
             return False
         asked = self._intake.addressed(self._entries, self._root_addressed, items)
         if asked:  # before people and threads are looked up, which may take long
             self._view.begin(self._entries, asked[-1])
         if not self._entries and await self._fetch_missed(items[0].item):
-            items = await self._waiting()
+            items = self._ripe(await self._waiting())
         so_far = [*self._entries, *first]
         rest = [stored for stored in items if stored.id != handled]
         new = [*first, *await self._intake.entries(so_far, self._root_addressed, rest)]
         await self._append(new, items)
         return bool(new)
+
+    def _ripe(self, items: Sequence[StoredItem]) -> Sequence[StoredItem]:
+        self.left = self._intake.early(self._entries, items)
+        return [stored for stored in items if stored.id not in self.left]
 
     async def _fetch_missed(self, first: Item) -> bool:
         """Replies that Slack sent before the message that made the thread the bot's."""

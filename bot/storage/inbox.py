@@ -165,6 +165,8 @@ def _store(connection: Connection, item: Item, now: float) -> bool:
         return False
     if item.kind is not Kind.DELETION and _was_deleted(connection, item, now):
         return False
+    if item.kind is Kind.EDIT and _is_outdated(connection, item):
+        return False
     row = _row(item, now)
     new = bool(connection.execute(insert(inbox).on_conflict_do_nothing(), row).rowcount)
     if not new and not _complete(connection, item):
@@ -270,6 +272,13 @@ def _was_deleted(connection: Connection, item: Item, now: float) -> bool:
     """Whether Slack sent the deletion of this message before the message."""
     this = (deleted.c.channel == f"{item.team}:{item.channel}") & (deleted.c.ts == item.ts)
     query = select(deleted.c.ts).where(this & (deleted.c.at >= now - DELETED_SECONDS))
+    return connection.execute(query).first() is not None
+
+
+def _is_outdated(connection: Connection, item: Item) -> bool:
+    """Whether a later change of the same message came before this one, and may be taken."""
+    same = (inbox.c.thread == item.thread) & (inbox.c.kind == Kind.EDIT) & (inbox.c.ts == item.ts)
+    query = select(inbox.c.id).where(same & (inbox.c.key > item.key)).limit(1)
     return connection.execute(query).first() is not None
 
 
