@@ -40,7 +40,7 @@ class ThreadJournal:
         self._root_addressed = stored.root_addressed
         self._view = view
         self.left: Sequence[int] = ()
-        """The items that wait: until the turn's question is answered, or for the message they change."""
+        """The items that wait for the answer to a question, or for the message that they change."""
 
     @property
     def entries(self) -> Sequence[Entry]:
