@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +27,9 @@ from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
 from bot.storage.capabilities import Capabilities
-from bot.storage.database import open_database
+from bot.storage.database import open_database, open_reader
 from bot.storage.inbox import Item
+from bot.storage.limits import limited_minutes
 from bot.storage.writer import Writer
 from tools.errors import SandboxUnavailable
 
@@ -37,6 +39,7 @@ TOKEN_ERRORS = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
     | {"missing_scope", "not_allowed_token_type"}
 )
+DAY = 24 * 3600.0
 AGENT_ERRORS = frozenset({"not_authorized", "unknown_method", "not_allowed", "feature_not_enabled"})
 
 
@@ -61,6 +64,7 @@ async def examine_host(
         Check("model format", lambda: _model_format(settings, forget)),
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
+        Check("slack event limit", lambda: _event_limit(settings)),
     ]
     if settings.env.slack_app_token is not None:
         checks.append(Check("socket mode", lambda: _socket(settings)))
@@ -184,6 +188,16 @@ async def _agent(settings: Settings) -> str:
     finally:
         await close_client(client)
     return words.found_agent()
+
+
+async def _event_limit(settings: Settings) -> str:
+    """Whether Slack held events back during the last day, as the bot was told."""
+    if settings.database_path is None:
+        raise ConfigError(words.cluster_not_yet())
+    minutes = limited_minutes(open_reader(settings.database_path), time.time() - DAY)
+    if minutes:
+        raise TreadleError(words.events_were_held_back(len(minutes), minutes[-1]))
+    return words.found_no_event_limit()
 
 
 async def _socket(settings: Settings) -> str:

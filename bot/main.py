@@ -32,6 +32,8 @@ from bot.terminal import in_terminal
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
+    from bot.model import ChatModel
+    from bot.rehearsal import RehearsalModel
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +46,13 @@ async def run_slack(
     host: str = "127.0.0.1",
     port: int = 3000,
     patience: Patience | None = None,
+    model: ChatModel | RehearsalModel | None = None,
 ) -> None:
-    """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start."""
-    model = make_model(settings)
-    async with open_core(settings, model) as core:
+    """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start.
+
+    The model is that of the settings unless one is given.
+    """
+    async with open_core(settings, model or make_model(settings)) as core:
         wiring = slack_wiring(core, host, port)
         wiring = replace(wiring, patience=patience or wiring.patience)
         await serve(core, wiring, stop=stop, ready=ready)
@@ -85,7 +90,7 @@ async def _serve(core: Core, wiring: Wiring, ready: Callable[[Identity], None]) 
         unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
         front.outlet.unsettled.update(unfinished)
         store = core.storing(runs)
-        await front.listen(store, core.house(store))
+        await front.listen(store, core.house(store), core.limits.note)
         # Not sooner: an import holds the interpreter, and connecting then takes twice as long.
         warming = asyncio.create_task(core.model.warm())
         stack.push_async_callback(asyncio.wait, [warming])

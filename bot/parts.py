@@ -51,6 +51,7 @@ from bot.storage.database import open_database
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals, new_owner
+from bot.storage.limits import EventLimits
 from bot.storage.refusals import Refusals
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
@@ -83,6 +84,7 @@ class Core:
     journals: Journals
     inbox: Inbox
     deliveries: Deliveries
+    limits: EventLimits
     budget: Budget
     capabilities: Capabilities
     model: ChatModel | RehearsalModel
@@ -205,6 +207,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                     Journals(writer, audit.chain, redactor.text, audit, ledger),
                     Inbox(writer, redactor.text),
                     Deliveries(writer),
+                    EventLimits(writer),
                     make_budget(settings, writer, known, audit),
                     capabilities,
                     model,
@@ -245,10 +248,8 @@ def make_model(settings: Settings, retries: int = RETRIES) -> ChatModel | Rehear
     env = settings.env
     if env.openai_api_key is None and env.needs_model_key:
         return RehearsalModel(REHEARSAL_PAUSE)
-    key, dialect = reveal(env.openai_api_key), settings.model.dialect
-    return ChatModel(
-        Endpoint(settings.model_name, key, env.openai_base_url, retries=retries, dialect=dialect)
-    )
+    key, base, dialect = reveal(env.openai_api_key), env.openai_base_url, settings.model.dialect
+    return ChatModel(Endpoint(settings.model_name, key, base, retries=retries, dialect=dialect))
 
 
 def all_tools(settings: Settings) -> tuple[Tool, ...]:

@@ -19,7 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from bot import words
 from bot.errors import DatabaseBusy, StorageError
 
-HEAD = "0010"
+HEAD = "0012"
 """The newest revision in `migrations/versions`; a test keeps it true."""
 
 
