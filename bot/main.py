@@ -24,6 +24,7 @@ from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
 from bot.rehearsal import NAME as REHEARSAL
+from bot.runs.local import GRACE_SECONDS
 from bot.slack.front import SlackFront, Wiring
 from bot.slack.patience import Patience
 from bot.slack.pieces import Verbosity
@@ -47,22 +48,29 @@ async def run_slack(
     port: int = 3000,
     patience: Patience | None = None,
     model: ChatModel | RehearsalModel | None = None,
+    grace: float = GRACE_SECONDS,
 ) -> None:
     """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start.
 
-    The model is that of the settings unless one is given.
+    The model is that of the settings unless one is given. At the end a step that is going on may
+    take up to `grace` seconds to come to its end.
     """
     async with open_core(settings, model or make_model(settings)) as core:
         wiring = slack_wiring(core, host, port)
         wiring = replace(wiring, patience=patience or wiring.patience)
-        await serve(core, wiring, stop=stop, ready=ready)
+        await serve(core, wiring, stop=stop, ready=ready, grace=grace)
 
 
 async def serve(
-    core: Core, wiring: Wiring, *, stop: asyncio.Event, ready: Callable[[Identity], None]
+    core: Core,
+    wiring: Wiring,
+    *,
+    stop: asyncio.Event,
+    ready: Callable[[Identity], None],
+    grace: float = 0.0,
 ) -> None:
     """Slack until `stop` is set, which may be while it still tries to connect."""
-    serving = asyncio.create_task(_serve(core, wiring, ready))
+    serving = asyncio.create_task(_serve(core, wiring, ready, grace))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -74,7 +82,9 @@ async def serve(
         serving.result()
 
 
-async def _serve(core: Core, wiring: Wiring, ready: Callable[[Identity], None]) -> None:
+async def _serve(
+    core: Core, wiring: Wiring, ready: Callable[[Identity], None], grace: float
+) -> None:
     """Slack, from who we are to the last acknowledgement, until it is cancelled.
 
     What fails ends what was begun.
@@ -85,7 +95,7 @@ async def _serve(core: Core, wiring: Wiring, ready: Callable[[Identity], None]) 
         front = await SlackFront.open(wiring)
         stack.push_async_callback(front.close)
         runs = core.runs(front.outlet, front.people, front.threads)
-        stack.push_async_callback(runs.close)
+        stack.push_async_callback(runs.close, grace)
         stack.push_async_callback(front.deafen)
         unfinished = [t for t in await core.journals.unfinished() if not in_terminal(t)]
         front.outlet.unsettled.update(unfinished)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from bot import words
 from bot.agent.approvals import pending
-from bot.agent.entries import Entry, covers, open_turn
+from bot.agent.entries import Entry, ToolStarted, covers, open_turn
 from bot.agent.work import interruptions
-from bot.errors import ItemChanged
+from bot.errors import ItemChanged, Leaving
 from bot.runs.delivering import delivery_stop, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
@@ -58,12 +59,16 @@ class ThreadJournal:
 
     async def append(self, *entries: Entry) -> None:
         await self._append(entries)
+        # A tool that is written down as started has to be run now: it never is again.
+        if self.is_open and not self.parked and not isinstance(entries[-1], ToolStarted):
+            self._unless_leaving()
 
     async def _append(self, new: Sequence[Entry], taken: Sequence[StoredItem] = ()) -> None:
         seq = len(self._entries)
         self._entries += await self._journals.append(self.thread, seq, new, taken, self._entries)
 
     async def take_inbox(self) -> bool:
+        self._unless_leaving()
         if not self.signals.arrived.is_set():
             return False
         return await self._unchanged(self._take_answers if self.parked else self._take)
@@ -107,6 +112,11 @@ class ThreadJournal:
         """Write down what is running as interrupted, then take what arrived: the stop."""
         first = interruptions(self.turn)
         await self._unchanged(lambda: self._take(first))
+
+    def _unless_leaving(self) -> None:
+        """Raises Leaving if this process is about to end."""
+        if self.signals.leaving.is_set():
+            raise Leaving(words.leaving(self.thread))
 
     async def _unchanged(self, take: Callable[[], Awaitable[bool]]) -> bool:
         """Take what arrived; again while an item is completed between its reading and its end."""

@@ -39,6 +39,8 @@ class Desk:
     patience: Patience = field(default_factory=Patience)
     model_pause: float = FIRST_PAUSE
     """Seconds before a failed call of the model is made again."""
+    grace: float = 0.0
+    """Seconds in which a step may come to its end when Treadle is stopped."""
     port: int = 0
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -66,6 +68,7 @@ class Desk:
                 ready=lambda _: ready.set(),
                 port=self.port,
                 patience=self.patience,
+                grace=self.grace,
                 model=replace_pause(settings, self.model_pause),
             )
         )
