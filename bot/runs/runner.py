@@ -110,8 +110,11 @@ class Runner:
         """Go on with what an earlier process left, unless that was tried too often in vain."""
         broken_off = resumed_in_vain(journal.turn)
         if broken_off < TRIES:
-            await self._admitted(journal, broken_off)
-            await journal.append(Resumed(self.journals.owner))
+            admitted = partial(self._admitted, journal, broken_off)
+            if not await _unless_stopped(journal, admitted):
+                await journal.halt()
+            if journal.is_open:
+                await journal.append(Resumed(self.journals.owner))
             return
         log.error("%s was taken up %d times in vain and is ended", journal.thread, broken_off)
         failed = Failed(covers(journal.turn), words.broke_off(broken_off))

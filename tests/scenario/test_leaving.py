@@ -99,6 +99,7 @@ async def test_no_event_is_taken_and_no_step_begun_any_more_and_nothing_is_lost(
     desk: Desk,
 ) -> None:
     """What the model replied is kept: it is not asked for it again after the restart."""
+    desk.slack.change(hold_while_offline=True)
     step = Say(DEPLOY.text, calls=DEPLOY.calls, delay=1)
     desk.model.play([step, Say("Done."), Say("Hello.")])
     alice = desk.slack.person("alice")
