@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
@@ -19,6 +19,11 @@ OVERHEARD_SECONDS = 120.0
 DELETED_SECONDS = 600.0
 """How long a deletion is remembered that came before its message: Slack's last attempt to deliver
 an event is six minutes after the first (docs.slack.dev, Events API, retries)."""
+
+
+_KNOWN = select(threads.c.thread).where(threads.c.thread == bindparam("thread"))
+_NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"))
+_NO_MORE_DELETED = delete(deleted).where(deleted.c.at < bindparam("oldest"))
 
 
 class Kind(StrEnum):
@@ -156,7 +161,7 @@ class Inbox:
 
 
 def _store(connection: Connection, item: Item, now: float) -> bool:
-    known = connection.scalar(select(threads.c.thread).where(threads.c.thread == item.thread))
+    known = connection.scalar(_KNOWN, {"thread": item.thread})
     if known is None and not item.engages:
         if item.kind is Kind.STOP and not item.text:
             _keep_early(connection, item, now)
@@ -172,15 +177,9 @@ def _store(connection: Connection, item: Item, now: float) -> bool:
     if not new and not _complete(connection, item):
         return False
     if known is None:
-        connection.execute(
-            insert(threads).on_conflict_do_nothing(),
-            {
-                "thread": item.thread,
-                "root_addressed": item.is_root,
-                "busy": True,
-                "engaged_at": now,
-            },
-        )
+        begun = {"root_addressed": item.is_root, "busy": True, "engaged_at": now}
+        statement = insert(threads).on_conflict_do_nothing()
+        connection.execute(statement, {"thread": item.thread, **begun})
     else:
         change = {"busy": True} | (
             {"root_addressed": True} if item.engages and item.is_root else {}
@@ -258,12 +257,14 @@ def _fuller(first: Item, second: Item) -> Item:
 
 def _remember(connection: Connection, item: Item, now: float) -> None:
     """Of a message that is not for the bot: that it was there, or that it is gone."""
-    connection.execute(delete(overheard).where(overheard.c.at < now - OVERHEARD_SECONDS))
-    connection.execute(delete(deleted).where(deleted.c.at < now - DELETED_SECONDS))
+    if item.is_root and item.kind is not Kind.DELETION:
+        return  # most of what is said in a channel: nothing is written, nothing goes to the disk
+    connection.execute(_NO_MORE_OVERHEARD, {"oldest": now - OVERHEARD_SECONDS})
+    connection.execute(_NO_MORE_DELETED, {"oldest": now - DELETED_SECONDS})
     row = {"channel": f"{item.team}:{item.channel}", "ts": item.ts, "at": now}
     if item.kind is Kind.DELETION:
         connection.execute(insert(deleted).on_conflict_do_nothing(), row)
-    elif item.kind in (Kind.MESSAGE, Kind.STOP) and not item.is_root:
+    elif item.kind in (Kind.MESSAGE, Kind.STOP):
         row |= {"thread_ts": item.root_ts}
         connection.execute(insert(overheard).on_conflict_do_nothing(), row)
 
