@@ -166,13 +166,16 @@ async def test_a_message_that_comes_during_a_turn_is_taken_before_the_next_model
     desk: Desk,
 ) -> None:
     alice = desk.slack.person("alice")
+    gate = asyncio.Event()
     desk.model.play(
-        [Say("Wait.", calls=(("calculate", arguments(expression="1+1")),), delay=0.4), Say("Two.")]
+        [Say("Wait.", calls=(("calculate", arguments(expression="1+1")),), gate=gate), Say("Two.")]
     )
     async with desk.treadle():
         root = await alice.say("#general", "@treadle add")
         await desk.model.asked()
         ts = await alice.reply("#general", root, "and be brief")
+        await desk.slack.until_delivered()
+        gate.set()
         assert await desk.answered("#general", root, covers=ts) == "Two."
         assert await desk.answered("#general", root, covers=root) == "Two."
 
@@ -212,11 +215,14 @@ async def test_several_messages_during_a_turn_are_taken_together_in_their_order(
 
 async def test_a_message_that_comes_with_the_answer_gets_an_answer_of_its_own(desk: Desk) -> None:
     alice = desk.slack.person("alice")
-    desk.model.play([Say("First.", delay=0.3), Say("Second.")])
+    gate = asyncio.Event()
+    desk.model.play([Say("First.", gate=gate), Say("Second.")])
     async with desk.treadle():
         root = await alice.say("#general", "@treadle one")
         await desk.model.asked()
         ts = await alice.reply("#general", root, "two")
+        await desk.slack.until_delivered()
+        gate.set()
         assert await desk.answered("#general", root, covers=root) == "First."
         assert await desk.answered("#general", root, covers=ts) == "Second."
 
