@@ -76,7 +76,7 @@ def message(channel: str) -> Item:
 
 
 async def append_cpu(core: Core) -> Row:
-    """CPU of the whole process for one append, 100 threads at once."""
+    """CPU of the whole process for one append, in the pace of the machine of the limit."""
 
     async def one(thread: str) -> None:
         for number in range(APPENDS):
@@ -85,8 +85,8 @@ async def append_cpu(core: Core) -> Row:
 
     began = time.process_time()
     await asyncio.gather(*(one(f"T1:C1:{number}.0") for number in range(THREADS)))
-    used = (time.process_time() - began) / (THREADS * APPENDS)
-    return Row("journal append: CPU, 100 threads at once", used * 1000, 0.1, "ms")
+    used = (time.process_time() - began) / (THREADS * APPENDS) * 1000
+    return Row("journal append: CPU, 100 threads at once", used / slowness(), 0.1, "ms", used)
 
 
 async def step_overhead(core: Core) -> Row:
@@ -158,7 +158,8 @@ def main() -> None:
     rows = [*asyncio.run(inside()), *asyncio.run(outside())]
     head = ("one process, SQLite", "found", "CPU of it", "at most", "kept")
     print(aligned(head, [row.cells() for row in rows], (False, True, True, True, False)))
-    print(f"\nThis machine takes {slowness():.2f} times as long as the one of the limits on CPU.")
+    slow = f"This machine takes {slowness():.2f} times as long as the one of the limits."
+    print(f"\n{slow} The first row is divided by that; the others are as measured.")
     sys.exit(0 if all(row.kept for row in rows) else 1)
 
 
