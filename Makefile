@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help setup demo test check bench chaos lock clean
+.PHONY: help setup bubblewrap demo test check bench chaos lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -28,12 +28,30 @@ $(VENV)/.dev: $(VENV)/.runtime requirements-dev.lock
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
-setup: $(VENV)/.runtime ## install the pinned dependencies into .venv
+# The sandbox of run_command. Without it everything else works, so this never fails.
+bubblewrap:
+	@command -v bwrap >/dev/null || [ "$$(uname)" != Linux ] || { \
+	  if command -v apt-get >/dev/null; then with="apt-get install -y --no-install-recommends"; first="apt-get update"; \
+	  elif command -v dnf >/dev/null; then with="dnf install -y"; \
+	  elif command -v apk >/dev/null; then with="apk add"; \
+	  elif command -v pacman >/dev/null; then with="pacman -S --noconfirm"; \
+	  elif command -v zypper >/dev/null; then with="zypper --non-interactive install"; fi; \
+	  if [ "$$(id -u)" = 0 ]; then as="env DEBIAN_FRONTEND=noninteractive"; \
+	  elif sudo -n true 2>/dev/null; then as="sudo -n DEBIAN_FRONTEND=noninteractive"; fi; \
+	  if [ -n "$$with" ] && [ -n "$$as" ]; then \
+	    echo "Installing bubblewrap, the sandbox of run_command"; \
+	    $$as $$with bubblewrap >/dev/null 2>&1 || { $$as $${first:-true} && $$as $$with bubblewrap; } >/dev/null 2>&1; \
+	  fi; \
+	  command -v bwrap >/dev/null || \
+	    echo "run_command stays off without bubblewrap; to have it, run: sudo $${with:-(your package manager) install} bubblewrap"; \
+	} || true
 
-demo: $(VENV)/.runtime ## a small Slack workspace in your browser; no account, no key
+setup: $(VENV)/.runtime bubblewrap ## install the pinned dependencies into .venv, and bubblewrap
+
+demo: $(VENV)/.runtime bubblewrap ## a small Slack workspace in your browser; no account, no key
 	@$(BIN)/treadle demo
 
-test: $(VENV)/.dev check ## all tests
+test: $(VENV)/.dev bubblewrap check ## all tests
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import directions
@@ -42,8 +60,10 @@ check: $(VENV)/.dev ## format, lint, types, import directions
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: $(VENV)/.dev ## measure Treadle beside the least bot on the same libraries
+bench: $(VENV)/.dev ## measure Treadle: beside the least bot, its turns, its acknowledgements
 	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench.turns
+	@$(BIN)/python -m tests.bench.intake
 
 chaos: $(VENV)/.dev ## kill Treadle for MINUTES (10), run after run from SEED on; needs bubblewrap
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)

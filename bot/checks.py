@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +27,10 @@ from bot.slack.inbound import Self
 from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
-from bot.state import open_state
+from bot.state import open_reading, open_state
 from bot.storage.capabilities import Capabilities
 from bot.storage.inbox import Item
+from bot.storage.limits import limited_minutes
 from bot.storage.writer import Writer
 from tools.errors import SandboxUnavailable
 
@@ -38,6 +40,7 @@ TOKEN_ERRORS = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
     | {"missing_scope", "not_allowed_token_type"}
 )
+DAY = 24 * 3600.0
 AGENT_ERRORS = frozenset({"not_authorized", "unknown_method", "not_allowed", "feature_not_enabled"})
 
 
@@ -62,6 +65,7 @@ async def examine_host(
         Check("model format", lambda: _model_format(settings, forget)),
         Check("slack token", lambda: _token(settings)),
         Check("slack agent features", lambda: _agent(settings)),
+        Check("slack event limit", lambda: _event_limit(settings)),
     ]
     if settings.database_path is None:
         checks.insert(2, Check("workers", lambda: _workers(settings)))
@@ -199,6 +203,14 @@ async def _agent(settings: Settings) -> str:
     finally:
         await close_client(client)
     return words.found_agent()
+
+
+async def _event_limit(settings: Settings) -> str:
+    """Whether Slack held events back during the last day, as the bot was told."""
+    minutes = limited_minutes(open_reading(settings), time.time() - DAY)
+    if minutes:
+        raise TreadleError(words.events_were_held_back(len(minutes), minutes[-1]))
+    return words.found_no_event_limit()
 
 
 async def _socket(settings: Settings) -> str:

@@ -6,6 +6,7 @@
     │   ├── DatabaseBusy         another process owns the database file
     │   ├── Fenced               the runner: somebody else wrote this journal; stop at once
     │   └── ItemChanged          the runner: what it read of the inbox is no longer all; read again
+    ├── Leaving                  the runner: this process ends; its journal is whole
     ├── JournalUnreadable        the thread: an entry that this release cannot read
     ├── ModelError               the thread: the model gave no usable reply
     │   ├── ModelUnavailable     worth trying again (rate limit, 5xx, no connection, time-out)
@@ -47,6 +48,10 @@ class Fenced(StorageError):
 
 class ItemChanged(StorageError):
     """A waiting item was completed after it was read; nothing was written."""
+
+
+class Leaving(TreadleError):
+    """This process is about to end; whoever is next goes on with the thread from its journal."""
 
 
 class JournalUnreadable(TreadleError):

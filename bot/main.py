@@ -25,6 +25,7 @@ from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
 from bot.rehearsal import NAME as REHEARSAL
+from bot.runs.local import GRACE_SECONDS
 from bot.runs.pulse import Pulse
 from bot.service import TURNS, serve, warn
 from bot.slack.front import Wiring
@@ -34,6 +35,8 @@ from bot.slack.preflight import Identity as Identity
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
+    from bot.model import ChatModel
+    from bot.rehearsal import RehearsalModel
 
 log = logging.getLogger(__name__)
 
@@ -46,20 +49,22 @@ async def run_slack(
     host: str = "127.0.0.1",
     port: int = 3000,
     patience: Patience | None = None,
+    model: ChatModel | RehearsalModel | None = None,
+    grace: float = GRACE_SECONDS,
     role: Role = Role.ALL,
     turns: int = TURNS,
     pulse: Pulse | None = None,
 ) -> None:
     """Serve one Slack workspace until `stop` is set. Raises TreadleError if it cannot start.
 
-    With SQLite this process does it alone. With PostgreSQL it has the given role among others,
-    and works on so many `turns` at a time.
+    The model is that of the settings unless one is given. At the end a step that is going on may
+    take up to `grace` seconds to come to its end. With SQLite this process does it alone. With
+    PostgreSQL it has the given role among others, and works on so many `turns` at a time.
     """
-    model = make_model(settings)
-    async with open_core(settings, model, pulse or Pulse()) as core:
+    async with open_core(settings, model or make_model(settings), pulse or Pulse()) as core:
         wiring = slack_wiring(core, host, port)
         wiring = replace(wiring, patience=patience or wiring.patience)
-        await serve(core, wiring, stop=stop, ready=ready, role=role, turns=turns)
+        await serve(core, wiring, stop=stop, ready=ready, grace=grace, role=role, turns=turns)
 
 
 async def run_demo(

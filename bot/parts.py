@@ -52,6 +52,7 @@ from bot.storage.capabilities import Capabilities
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import ENDING, Inbox, Item
 from bot.storage.journal import Journals, new_owner
+from bot.storage.limits import EventLimits
 from bot.storage.refusals import Refusals
 from bot.storage.statements import nothing_more
 from bot.storage.usage import Ledger
@@ -85,6 +86,7 @@ class Core:
     journals: Journals
     inbox: Inbox
     deliveries: Deliveries
+    limits: EventLimits
     budget: Budget
     capabilities: Capabilities
     model: ChatModel | RehearsalModel
@@ -220,6 +222,7 @@ async def open_core(
                     Journals(writer, owner, redactor.text, audit, ledger, shared=not alone),
                     Inbox(writer, redactor.text, shared.on_stored if shared else nothing_more),
                     Deliveries(writer, None if alone else owner),
+                    EventLimits(writer),
                     make_budget(settings, writer, known, audit),
                     capabilities,
                     model,
@@ -262,10 +265,8 @@ def make_model(settings: Settings, retries: int = RETRIES) -> ChatModel | Rehear
     env = settings.env
     if env.openai_api_key is None and env.needs_model_key:
         return RehearsalModel(REHEARSAL_PAUSE)
-    key, dialect = reveal(env.openai_api_key), settings.model.dialect
-    return ChatModel(
-        Endpoint(settings.model_name, key, env.openai_base_url, retries=retries, dialect=dialect)
-    )
+    key, base, dialect = reveal(env.openai_api_key), env.openai_base_url, settings.model.dialect
+    return ChatModel(Endpoint(settings.model_name, key, base, retries=retries, dialect=dialect))
 
 
 def all_tools(settings: Settings) -> tuple[Tool, ...]:

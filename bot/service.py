@@ -26,11 +26,12 @@ async def serve(
     *,
     stop: asyncio.Event,
     ready: Callable[[Identity], None],
+    grace: float = 0.0,
     role: Role = Role.ALL,
     turns: int = TURNS,
 ) -> None:
     """Slack until `stop` is set, which may be while it still tries to connect."""
-    serving = asyncio.create_task(_serve(core, wiring, ready, role, turns))
+    serving = asyncio.create_task(_serve(core, wiring, ready, grace, role, turns))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -44,7 +45,12 @@ async def serve(
 
 
 async def _serve(
-    core: Core, wiring: Wiring, ready: Callable[[Identity], None], role: Role, turns: int
+    core: Core,
+    wiring: Wiring,
+    ready: Callable[[Identity], None],
+    grace: float,
+    role: Role,
+    turns: int,
 ) -> None:
     """From who we are to the last acknowledgement, until it is cancelled.
 
@@ -58,13 +64,13 @@ async def _serve(
         front = await SlackFront.open(wiring)
         stack.push_async_callback(front.close)
         runs = _scheduler(core, front, role, turns)
-        stack.push_async_callback(runs.close)
+        stack.push_async_callback(runs.close, grace)
         stack.push_async_callback(front.deafen)
         left = await _left(core)
         front.outlet.unsettled.update(left)
         if takes_in:
             store = core.storing(runs)
-            await front.listen(store, core.house(store))
+            await front.listen(store, core.house(store), core.limits.note)
         await runs.begin(left)
         if works:
             # Not sooner: an import holds the interpreter, and connecting then takes twice as long.

@@ -15,7 +15,6 @@ instead; any other exception is a bug of the tool.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 import json
@@ -24,6 +23,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from tools.arguments import check_arguments
+from tools.aside import in_thread
 from tools.errors import BadArguments as BadArguments
 from tools.errors import NotAllowed as NotAllowed
 from tools.errors import NotFound as NotFound
@@ -89,6 +89,8 @@ class Tool:
     """The argument that tells people what a call is about; "" where there is none."""
     canonical: Mapping[str, Callable[[str], str]] = dataclasses.field(default_factory=dict)
     """For arguments with one true spelling, the function that finds it or raises ToolError."""
+    on_loop: bool = True
+    """Whether it works on the event loop that calls it, and not in a thread of its own."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.aliases):
@@ -126,8 +128,9 @@ def tool(
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a Tool of a typed function, sync or async, with a Google-style docstring.
 
-    A first parameter named `context` receives the ToolContext. A sync function runs in a thread,
-    so that it never holds up other conversations. The key argument is the first one unless named.
+    A first parameter named `context` receives the ToolContext. A sync function runs in a thread of
+    its own, so that it never holds up other conversations. The key argument is the first one
+    unless named.
     """
 
     def register(function: Callable[..., object]) -> Tool:
@@ -145,6 +148,7 @@ def tool(
             alone=alone,
             key_argument=(given[0] if given else "") if key_argument is None else key_argument,
             canonical=read.canonical,
+            on_loop=inspect.iscoroutinefunction(function),
         )
 
     return register
@@ -159,7 +163,7 @@ def _runner(function: Callable[..., object], read: Signature, wants_context: boo
             keywords["context"] = context
         if inspect.iscoroutinefunction(function):
             return _output(await function(**keywords))
-        return _output(await asyncio.to_thread(_call, function, keywords))
+        return _output(await in_thread(lambda: _call(function, keywords)))
 
     return run
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from tools.base import Tool, ToolDefinitionError
+from tools.aside import Aside, SandboxFromAside
+from tools.base import Tool, ToolContext, ToolDefinitionError, ToolOutput
+from tools.schema import Json
 
 
 def load_tools(modules: Iterable[str], base: Path, forbidden: Path) -> tuple[Tool, ...]:
@@ -18,9 +21,25 @@ def load_tools(modules: Iterable[str], base: Path, forbidden: Path) -> tuple[Too
 
     A module is a file (`mytools.py`, relative to `base`, where the configuration stands) or an
     importable name (`package.module`). Nothing below `forbidden`, the root of the workspaces, is
-    ever loaded: what an agent wrote must not run in the bot. Raises ToolDefinitionError.
+    ever loaded: what an agent wrote must not run in the bot. Whoever wrote them, no tool runs on
+    the event loop that calls it. Raises ToolDefinitionError.
     """
-    return tuple(tool for name in modules for tool in _tools_of(name, base, forbidden))
+    aside = Aside()
+    return tuple(
+        _moved(tool, aside) if tool.on_loop else tool
+        for name in modules
+        for tool in _tools_of(name, base, forbidden)
+    )
+
+
+def _moved(tool: Tool, aside: Aside) -> Tool:
+    async def run(context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
+        sandbox = context.sandbox
+        if sandbox is not None:
+            context = replace(context, sandbox=SandboxFromAside.of(sandbox))
+        return await aside.run(lambda: tool.run(context, arguments))
+
+    return replace(tool, run=run, on_loop=False)
 
 
 def _tools_of(name: str, base: Path, forbidden: Path) -> list[Tool]:

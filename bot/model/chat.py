@@ -88,7 +88,7 @@ class ChatModel:
         asking = Asking(self._endpoint, facts, entries, specs)
         known = dict(await self._knowledge.read(self._endpoint.address, self.name))
         began = time.monotonic()
-        patience = Patience(self._endpoint.retries)
+        patience = Patience(self._endpoint.retries, self._endpoint.first_pause)
         try:
             whole = await self._whole(asking, known, show, patience)
         except ModelError:

@@ -12,6 +12,7 @@ OPENAI = "https://api.openai.com/v1"
 
 RETRIES = 4
 """After the first try, with 0.5 to 8 s between them or what Retry-After says."""
+FIRST_PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Endpoint:
     connect_timeout: float = 10.0
     read_timeout: float = 180.0
     retries: int = RETRIES
+    first_pause: float = FIRST_PAUSE
     dialect: str = "auto"
     options: Mapping[str, Json] = field(default_factory=dict)
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from bot.model.endpoint import FIRST_PAUSE
 from bot.model.failures import timed_out
 
 if TYPE_CHECKING:
     import openai
 
-FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 AFTER_TIMEOUT = 1
 """Tries after one that took the whole time-out: people are waiting."""
@@ -32,6 +32,8 @@ class Patience:
     """Of one reply: how many tries are left, and how many seconds were spent on pauses."""
 
     left: int
+    first: float = FIRST_PAUSE
+    """Seconds before the second try."""
     waited: float = 0.0
     _tries: int = 0
 
@@ -50,7 +52,7 @@ class Patience:
     def _pause(self, error: openai.APIError) -> float | None:
         import openai
 
-        doubled: float = min(FIRST_PAUSE * 2.0**self._tries, LONGEST_PAUSE)
+        doubled: float = min(self.first * 2.0**self._tries, LONGEST_PAUSE)
         usual = doubled * random.uniform(0.75, 1.0)  # noqa: S311 - spreads callers, hides nothing
         if isinstance(error, openai.APITimeoutError) and timed_out(error):
             self.left = min(self.left, AFTER_TIMEOUT)

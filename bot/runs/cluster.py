@@ -103,7 +103,7 @@ class IntakeRuns:
     def wake(self, thread: str, *, stop: bool = True) -> None:
         """Nothing: the call or the ring is in the transaction that stored the work."""
 
-    async def close(self) -> None:
+    async def close(self, grace: float = 0.0) -> None:
         await self._presence.close()
 
 
@@ -142,9 +142,9 @@ class ClusterRuns:
     def wake(self, thread: str, *, stop: bool = True) -> None:
         self._local.nudge(thread, stop=stop)
 
-    async def close(self) -> None:
+    async def close(self, grace: float = 0.0) -> None:
         await _end(self._tasks)
-        await self._local.close()
+        await self._local.close(grace)
         await self._presence.close()
 
     async def _claimed(self, thread: str, signals: Signals) -> None:

@@ -34,12 +34,16 @@ from bot.runs.waiting import (
     requoted,
     stoppable,
     told,
+    unknown_edit,
 )
 from bot.storage.inbox import Addressing, Item, Kind, StoredItem
 
 TOO_OLD_SECONDS = 6 * 3600.0
 ASKS_WHY = "!why"
 """As the whole message: no question for the model. Slack has no slash commands in threads."""
+EARLY_SECONDS = 600.0
+"""How long a change waits for its message: Slack's last attempt to deliver an event is six minutes
+after the first (docs.slack.dev, Events API, retries)."""
 MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
 
 
@@ -105,6 +109,15 @@ class Intake:
                     continue
                 new += [Told(item.ts)] if any(isinstance(e, User) for e in found) else []
         return new, taken
+
+    def early(self, journal: Sequence[Entry], items: Sequence[StoredItem]) -> list[int]:
+        """The ids of the changes that came before the message they change: they wait for it."""
+        oldest = self.clock.now() - EARLY_SECONDS
+        return [
+            stored.id
+            for stored in merged(items)
+            if unknown_edit(journal, stored.item) and stored.received_at >= oldest
+        ]
 
     async def stops(self, journal: Sequence[Entry], items: Sequence[StoredItem]) -> bool:
         """Whether one of the items stops the turn that is going on."""

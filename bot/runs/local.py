@@ -8,11 +8,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.errors import Fenced, TreadleError
+from bot.errors import Fenced, Leaving, TreadleError
 from bot.runs.ports import Signals
 
 log = logging.getLogger(__name__)
 
+GRACE_SECONDS = 10.0
+"""How long a step may go on after SIGTERM. Docker kills after ten seconds unless told otherwise."""
 RETRY_SECONDS = (1.0, 5.0, 30.0)
 """Waits before a thread whose work broke is tried again; the last one repeats."""
 
@@ -81,10 +83,17 @@ class LocalRuns:
         while tasks := [busy.task for busy in self._busy.values() if busy.task is not None]:
             await asyncio.wait(tasks)
 
-    async def close(self) -> None:
-        """Cancel what runs. Each thread's journal is whole; the next start goes on from it."""
+    async def close(self, grace: float = 0.0) -> None:
+        """End what runs. Each thread's journal is whole; the next start goes on from it.
+
+        A step that is going on may come to its end within `grace` seconds, then it is cancelled.
+        """
         self._closing = True
+        for busy in self._busy.values():
+            busy.signals.leaving.set()
         tasks = [busy.task for busy in self._busy.values() if busy.task is not None]
+        if tasks and grace:
+            await asyncio.wait(tasks, timeout=grace)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -105,9 +114,22 @@ class LocalRuns:
             except Fenced as error:
                 log.warning("%s", error)
                 return
+            except Leaving as error:
+                log.info("%s", error)
+                return
             except TreadleError as error:
                 log.error("work on thread %s is tried again in %g s: %s", thread, wait, error)
             except Exception:
                 log.exception("work on thread %s broke off", thread)
-            await asyncio.sleep(wait)
+            if await _came(busy.signals.leaving, wait):
+                return
             busy.signals.set()
+
+
+async def _came(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for so long; True as soon as the event has come."""
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True

@@ -19,11 +19,13 @@ class Signals:
     """Set by whoever stores an item of a thread, for the thread's runner.
 
     `stop` says that the item may end what is going on. In the beginning both are set: something
-    may have come while nobody was there.
+    may have come while nobody was there. `leaving` is set when the process is about to end: a
+    runner ends at the next point from which another one can go on, and begins nothing more.
     """
 
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
     def set(self, *, stop: bool = True) -> None:
         """There is something in the inbox."""
@@ -43,8 +45,11 @@ class Scheduler(Protocol):
         """The thread may have work, which is stored; `stop`: it may end what is going on."""
         ...
 
-    async def close(self) -> None:
-        """No more work here. Each thread's journal is whole; whoever is next goes on from it."""
+    async def close(self, grace: float = 0.0) -> None:
+        """No more work here. Each thread's journal is whole; whoever is next goes on from it.
+
+        A step that is going on may come to its end within `grace` seconds.
+        """
         ...
 
 

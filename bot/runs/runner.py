@@ -15,7 +15,7 @@ from bot.agent.entries import Failed, Resumed, covers
 from bot.agent.loop import run_turn
 from bot.agent.ports import Clock
 from bot.agent.work import interruptions, resumed_in_vain
-from bot.errors import JournalUnreadable, StorageError, TreadleError
+from bot.errors import JournalUnreadable, Leaving, StorageError, TreadleError
 from bot.runs.brains import Brains, heard
 from bot.runs.budget import Budget
 from bot.runs.intake import Intake
@@ -47,7 +47,10 @@ class Runner:
     quarantine: Quarantine = field(default_factory=Quarantine)
 
     async def work(self, thread: str, signals: Signals) -> None:
-        """Return when the thread has no work left. Raises Fenced if another runner has it."""
+        """Return when the thread has no work left.
+
+        Raises Fenced if another runner has it, and Leaving once this process is about to end.
+        """
         with self.quarantine.at_work(thread):
             await self._work(thread, signals)
 
@@ -61,8 +64,8 @@ class Runner:
                 while not await _unless_stopped(journal, partial(self._turn, journal, view)):
                     await journal.halt()
                 await self._deliver(journal, view)
-                left = journal.left if journal.parked else ()
-                if not signals.arrived.is_set() and await self.journals.finish(thread, left):
+                done = not signals.arrived.is_set()
+                if done and await self.journals.finish(thread, journal.left):
                     return
                 signals.set()
         finally:
@@ -107,8 +110,11 @@ class Runner:
         """Go on with what an earlier process left, unless that was tried too often in vain."""
         broken_off = resumed_in_vain(journal.turn)
         if broken_off < TRIES:
-            await self.quarantine.admit(journal.thread, broken_off)
-            await journal.append(Resumed(self.journals.owner))
+            admitted = partial(self._admitted, journal, broken_off)
+            if not await _unless_stopped(journal, admitted):
+                await journal.halt()
+            if journal.is_open:
+                await journal.append(Resumed(self.journals.owner))
             return
         log.error("%s was taken up %d times in vain and is ended", journal.thread, broken_off)
         failed = Failed(covers(journal.turn), words.broke_off(broken_off))
@@ -119,6 +125,15 @@ class Runner:
         settle = partial(view.settle, journal.entries, journal.signals.arrived)
         while not await _unless_stopped(journal, settle):
             await journal.break_off()
+
+    async def _admitted(self, journal: ThreadJournal, broken_off: int) -> None:
+        """Wait for the turns that go first; nobody waits when the process is about to end."""
+        waiting = asyncio.create_task(self.quarantine.admit(journal.thread, broken_off))
+        try:
+            await _first(waiting, journal.signals.leaving)
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     async def _turn(self, journal: ThreadJournal, view: View) -> None:
         if journal.parked or not (asking := covers(journal.turn)):
@@ -136,7 +151,7 @@ class Runner:
                     self.clock,
                     lambda: view.look(journal.entries),
                 )
-        except StorageError:  # what cannot be written now is done again, and not given up
+        except (StorageError, Leaving):  # what cannot be written now is done again later
             raise
         except TreadleError as error:
             log.warning("%s: %s", journal.thread, error)
@@ -165,9 +180,9 @@ async def _unless_stopped(
     return True
 
 
-async def _first(task: asyncio.Task[None], stop: asyncio.Event) -> bool:
-    """Return when the task is done (False) or a stop may have come (True)."""
-    waiter = asyncio.create_task(stop.wait())
+async def _first(task: asyncio.Task[None], event: asyncio.Event) -> bool:
+    """Return when the task is done (False) or the event has come before (True)."""
+    waiter = asyncio.create_task(event.wait())
     try:
         await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
     finally:

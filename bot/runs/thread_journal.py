@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from bot import words
 from bot.agent.approvals import pending
-from bot.agent.entries import Entry, covers, open_turn
+from bot.agent.entries import Entry, ToolStarted, covers, open_turn
 from bot.agent.work import interruptions
-from bot.errors import ItemChanged
+from bot.errors import ItemChanged, Leaving
 from bot.runs.delivering import delivery_stop, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
@@ -40,7 +41,7 @@ class ThreadJournal:
         self._root_addressed = stored.root_addressed
         self._view = view
         self.left: Sequence[int] = ()
-        """The items that wait until the turn's question is answered."""
+        """The items that wait for the answer to a question, or for the message that they change."""
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -58,12 +59,16 @@ class ThreadJournal:
 
     async def append(self, *entries: Entry) -> None:
         await self._append(entries)
+        # A tool that is written down as started has to be run now: it never is again.
+        if self.is_open and not self.parked and not isinstance(entries[-1], ToolStarted):
+            self._unless_leaving()
 
     async def _append(self, new: Sequence[Entry], taken: Sequence[StoredItem] = ()) -> None:
         seq = len(self._entries)
         self._entries += await self._journals.append(self.thread, seq, new, taken, self._entries)
 
     async def take_inbox(self) -> bool:
+        self._unless_leaving()
         if not self.signals.arrived.is_set():
             return False
         return await self._unchanged(self._take_answers if self.parked else self._take)
@@ -108,6 +113,11 @@ class ThreadJournal:
         first = interruptions(self.turn)
         await self._unchanged(lambda: self._take(first))
 
+    def _unless_leaving(self) -> None:
+        """Raises Leaving if this process is about to end."""
+        if self.signals.leaving.is_set():
+            raise Leaving(words.leaving(self.thread))
+
     async def _unchanged(self, take: Callable[[], Awaitable[bool]]) -> bool:
         """Take what arrived; again while an item is completed between its reading and its end."""
         self.signals.arrived.clear()
@@ -137,19 +147,23 @@ class ThreadJournal:
     async def _take(self, first: Sequence[Entry] = (), handled: int | None = None) -> bool:
         """Take what waits, behind the entries `first`, which are about the item `handled`."""
         self.signals.stop.clear()  # all that has come is taken now, a stop as well
-        items = await self._waiting()
+        items = self._ripe(await self._waiting())
         if not items:
             return False
         asked = self._intake.addressed(self._entries, self._root_addressed, items)
         if asked:  # before people and threads are looked up, which may take long
             self._view.begin(self._entries, asked[-1])
         if not self._entries and await self._fetch_missed(items[0].item):
-            items = await self._waiting()
+            items = self._ripe(await self._waiting())
         so_far = [*self._entries, *first]
         rest = [stored for stored in items if stored.id != handled]
         new = [*first, *await self._intake.entries(so_far, self._root_addressed, rest)]
         await self._append(new, items)
         return bool(new)
+
+    def _ripe(self, items: Sequence[StoredItem]) -> Sequence[StoredItem]:
+        self.left = self._intake.early(self._entries, items)
+        return [stored for stored in items if stored.id not in self.left]
 
     async def _fetch_missed(self, first: Item) -> bool:
         """Replies that Slack sent before the message that made the thread the bot's."""

@@ -95,21 +95,37 @@ def others_wrote(journal: Sequence[Entry], author: str) -> bool:
 
 
 def requoted(journal: Sequence[Entry], ts: str, text: str | None) -> list[Entry]:
-    """The entry of a change to a message that was taken along as data."""
+    """The entry of a change to a message that was taken along as data, unless it is gone."""
+    gone = any(isinstance(e, Requoted) and e.at == ts and e.text is None for e in journal)
+    return [Requoted(ts, text)] if _quoted(journal, ts) and not gone else []
+
+
+def _quoted(journal: Sequence[Entry], ts: str) -> bool:
     quotes = [q for entry in journal if isinstance(entry, Overheard) for q in entry.quotes]
-    return [Requoted(ts, text)] if any(quote.at == ts for quote in quotes) else []
+    return any(quote.at == ts for quote in quotes)
+
+
+def unknown_edit(journal: Sequence[Entry], item: Item) -> bool:
+    """Whether it changes a message that has not come, and is no call for the bot by itself."""
+    known = knows(journal, item.ts) or _quoted(journal, item.ts)
+    return item.kind is Kind.EDIT and not item.engages and not known
 
 
 def changes(journal: Sequence[Entry], ts: str, text: str) -> bool:
-    """Whether this is another text than the one that was last taken of this message."""
+    """Whether this is another text than the one that was last taken of this message.
+
+    What was deleted stays so: a change that comes after that was made before.
+    """
     versions = [e.text for e in journal if isinstance(e, User | Edited) and e.at == ts]
-    return bool(versions) and versions[-1] != text
+    return bool(versions) and versions[-1] not in (text, None)
 
 
 def deleted(journal: Sequence[Entry], item: Item) -> list[Entry]:
     """A deleted question that nobody has answered yet is a stop."""
     if not knows(journal, item.ts):
-        return requoted(journal, item.ts, None) or [Refused((item.ts,), "", item.author, DELETED)]
+        if _quoted(journal, item.ts):
+            return requoted(journal, item.ts, None)
+        return [Refused((item.ts,), "", item.author, DELETED)]
     turn = open_turn(journal)
     gone = {e.at for e in turn if isinstance(e, Edited) and e.text is None} | {item.ts}
     asked = covers(turn)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, mapping_of, read_event, team_of
+from bot.slack.inbound import Payload, Self, mapping_of, read_event, read_limit, team_of
 from bot.slack.preflight import Identity
 from bot.storage.inbox import Item
 
@@ -39,17 +40,23 @@ def _no_problem(_: Payload) -> Mapping[str, str]:
     return {}
 
 
+async def _not_kept(_: str, __: float) -> None:
+    """Nobody keeps Slack's notices."""
+
+
 @dataclass(frozen=True, slots=True)
 class Visits:
     """Who is told of what is no inbox item. Each must return at once: Slack waits.
 
-    `submitted` returns what is wrong with a modal, by block; nothing wrong closes it.
+    `submitted` returns what is wrong with a modal, by block; nothing wrong closes it. `limited` is
+    told in which workspace and from when on (epoch seconds) Slack holds events back.
     """
 
     opened: Callable[[Payload], None] = _nothing
     clicked: Callable[[Payload], None] = _nothing
     submitted: Callable[[Payload], Mapping[str, str]] = _no_problem
     command: Callable[[Payload], None] = _nothing
+    limited: Callable[[str, float], Awaitable[None]] = _not_kept
 
 
 def build_app(
@@ -88,6 +95,14 @@ def build_app(
         ssl_check_enabled=False,
         logger=_bolt_log(),
     )
+
+    async def on_limit(body: Payload, next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
+        minute = read_limit(body)  # it is no event: no listener could have it
+        if minute is None:
+            await next_()
+            return None
+        await visits.limited(team_of(body), minute)
+        return BoltResponse(status=200)
 
     async def on_message(body: Payload) -> None:
         item = read_event(body, me)
@@ -133,6 +148,7 @@ def build_app(
     async def on_anything(ack: AsyncAck) -> None:
         await ack()
 
+    app.middleware(on_limit)
     app.event("message")(on_message)
     app.event("app_mention")(on_message)
     app.event("reaction_added")(on_reaction)

@@ -110,19 +110,27 @@ class SlackFront:
         pacer = Pacer(slots, time.monotonic)
         client = web_client(wiring.bot_token, wiring.api_url, pacer, wiring.redact)
         try:
-            return cls(wiring, client, await identify(client))
+            return cls(wiring, client, await identify(client, wiring.patience.start))
         except BaseException:
             await close_client(client)
             raise
 
-    async def listen(self, store: Callable[[Item], Awaitable[None]], house: House) -> None:
-        """Let events in. Raises ConfigError if Slack refuses the app token or a port is taken."""
+    async def listen(
+        self,
+        store: Callable[[Item], Awaitable[None]],
+        house: House,
+        limited: Callable[[str, float], Awaitable[None]],
+    ) -> None:
+        """Let events in; for `limited` see `Visits`.
+
+        Raises ConfigError if Slack refuses the app token or a port is taken.
+        """
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
         commands = SlashCommands(self._client, self.people, house)
         home = Home(self._client, self.people, house, wiring.model)
         self._commands, self._home = commands, home
-        visits = Visits(home.opened, home.clicked, home.submitted, commands.received)
+        visits = Visits(home.opened, home.clicked, home.submitted, commands.received, limited)
         app = build_app(self._client, self.identity, self._me, secret, store, visits)
         if wiring.app_token:
             self._sockets = Sockets(app, self._client, wiring.app_token, wiring.patience)

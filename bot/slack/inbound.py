@@ -64,6 +64,17 @@ def read_event(body: Payload, me: Self) -> Item | None:
     return _spoken(body, event, event, Kind.MESSAGE, me)
 
 
+def read_limit(body: Payload) -> float | None:
+    """From when on Slack holds events back (epoch seconds), if the payload says so.
+
+    Source: docs.slack.dev, app_rate_limited: 30,000 events an hour for an app in a workspace.
+    """
+    minute = body.get("minute_rate_limited")
+    if text_of(body, "type") != "app_rate_limited" or not isinstance(minute, int | float):
+        return None
+    return float(minute)
+
+
 def _spoken(
     body: Payload, event: Payload, message: Payload, kind: Kind, me: Self, change: str = ""
 ) -> Item | None:

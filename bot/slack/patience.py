@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FIRST_WAIT = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Seconds. The defaults are what a running Treadle uses."""
 
+    start: float = FIRST_WAIT
+    """The first wait before Slack is asked again who the bot is; then twice as long."""
     look_up: float = 10.0
     """A post whose outcome is unknown is looked for in its thread no sooner than this."""
     person: float = 30.0

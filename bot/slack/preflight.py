@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import words
 from bot.errors import ConfigError
+from bot.slack.patience import FIRST_WAIT
 from bot.slack.scopes import BOT_SCOPES
 
 CLOCK_SECONDS = 60.0
@@ -45,12 +46,13 @@ class Identity:
         return tuple(found)
 
 
-async def identify(client: AsyncWebClient) -> Identity:
+async def identify(client: AsyncWebClient, wait: float = FIRST_WAIT) -> Identity:
     """Ask Slack who we are. Raises ConfigError when the token is refused or Slack is out of reach.
+
+    `wait` seconds lie between the first two of five tries, then twice as many each time.
 
     Bolt would acknowledge events without running any listener if this failed later.
     """
-    wait = 0.5
     for left in reversed(range(TRIES)):
         try:
             response = await client.auth_test()

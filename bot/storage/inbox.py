@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from bot.storage.statements import News, OnStored, add, hold, nothing_more, perform
 from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
@@ -19,6 +19,11 @@ OVERHEARD_SECONDS = 120.0
 DELETED_SECONDS = 600.0
 """How long a deletion is remembered that came before its message: Slack's last attempt to deliver
 an event is six minutes after the first (docs.slack.dev, Events API, retries)."""
+
+
+_BUSY = select(threads.c.busy).where(threads.c.thread == bindparam("thread"))
+_NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"))
+_NO_MORE_DELETED = delete(deleted).where(deleted.c.at < bindparam("oldest"))
 
 
 class Kind(StrEnum):
@@ -174,7 +179,7 @@ class Inbox:
 
 
 def _store(connection: Connection, item: Item, now: float) -> News | None:
-    busy = connection.scalar(select(threads.c.busy).where(threads.c.thread == item.thread))
+    busy = connection.scalar(_BUSY, {"thread": item.thread})
     if busy is None and not item.engages:
         if item.kind is Kind.STOP and not item.text:
             _keep_early(connection, item, now)
@@ -183,11 +188,13 @@ def _store(connection: Connection, item: Item, now: float) -> News | None:
         return None
     if item.kind is not Kind.DELETION and _was_deleted(connection, item, now):
         return None
+    if item.kind is Kind.EDIT and _is_outdated(connection, item):
+        return None
     if not add(connection, inbox, _row(item, now)) and not _complete(connection, item):
         return None
     if busy is None:
-        row = {"root_addressed": item.is_root, "busy": True, "engaged_at": now}
-        add(connection, threads, {"thread": item.thread, **row})
+        begun = {"root_addressed": item.is_root, "busy": True, "engaged_at": now}
+        add(connection, threads, {"thread": item.thread, **begun})
     else:
         change = {"busy": True} | (
             {"root_addressed": True} if item.engages and item.is_root else {}
@@ -265,12 +272,14 @@ def _fuller(first: Item, second: Item) -> Item:
 
 def _remember(connection: Connection, item: Item, now: float) -> None:
     """Of a message that is not for the bot: that it was there, or that it is gone."""
-    connection.execute(delete(overheard).where(overheard.c.at < now - OVERHEARD_SECONDS))
-    connection.execute(delete(deleted).where(deleted.c.at < now - DELETED_SECONDS))
+    if item.is_root and item.kind is not Kind.DELETION:
+        return  # most of what is said in a channel: nothing is written, nothing goes to the disk
+    connection.execute(_NO_MORE_OVERHEARD, {"oldest": now - OVERHEARD_SECONDS})
+    connection.execute(_NO_MORE_DELETED, {"oldest": now - DELETED_SECONDS})
     row = {"channel": f"{item.team}:{item.channel}", "ts": item.ts, "at": now}
     if item.kind is Kind.DELETION:
         add(connection, deleted, row)
-    elif item.kind in (Kind.MESSAGE, Kind.STOP) and not item.is_root:
+    elif item.kind in (Kind.MESSAGE, Kind.STOP):
         add(connection, overheard, row | {"thread_ts": item.root_ts})
 
 
@@ -278,6 +287,13 @@ def _was_deleted(connection: Connection, item: Item, now: float) -> bool:
     """Whether Slack sent the deletion of this message before the message."""
     this = (deleted.c.channel == f"{item.team}:{item.channel}") & (deleted.c.ts == item.ts)
     query = select(deleted.c.ts).where(this & (deleted.c.at >= now - DELETED_SECONDS))
+    return connection.execute(query).first() is not None
+
+
+def _is_outdated(connection: Connection, item: Item) -> bool:
+    """Whether a later change of the same message came before this one, and may be taken."""
+    same = (inbox.c.thread == item.thread) & (inbox.c.kind == Kind.EDIT) & (inbox.c.ts == item.ts)
+    query = select(inbox.c.id).where(same & (inbox.c.key > item.key)).limit(1)
     return connection.execute(query).first() is not None
 
 

@@ -171,6 +171,15 @@ deleted = Table(
     comment="messages deleted before they came, if they come: no text, kept for ten minutes",
 )
 
+event_limits = Table(
+    "event_limits",
+    metadata,
+    Column("team", String, nullable=False),
+    Column("minute", Float, nullable=False, comment="epoch seconds"),
+    PrimaryKeyConstraint("team", "minute"),
+    comment="minutes in which Slack sent no events, because there were too many; kept for a week",
+)
+
 overheard = Table(
     "overheard",
     metadata,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 
 def slack_unreachable() -> str:
     return "Slack cannot be reached. Check the network (or SLACK_API_URL)."
@@ -85,6 +87,29 @@ def clock_off(seconds: float) -> str:
         f"This machine's clock is {abs(seconds):.0f} s {way} Slack's. Set it right: from 5 minutes "
         "on, Slack's signed requests are refused."
     )
+
+
+def events_held_back(team: str, minute: float) -> str:
+    return (
+        f"Slack sends {team} no more events until the hour is over (from {_utc(minute)} on): an "
+        "app gets 30,000 an hour. What is written meanwhile is not answered; take the bot out of "
+        "busy channels that do not need it."
+    )
+
+
+def events_were_held_back(minutes: int, last: float) -> str:
+    return (
+        f"Slack held events back in {minutes} minute(s) of the last day, at last at {_utc(last)}: "
+        "an app gets 30,000 an hour. Take the bot out of busy channels that do not need it."
+    )
+
+
+def found_no_event_limit() -> str:
+    return "Slack held no events back during the last day."
+
+
+def _utc(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def place_of(channel: str) -> str:

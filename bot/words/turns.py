@@ -212,6 +212,10 @@ def delivery_stopped(by: str, posted: int, parts: int, done: Sequence[str]) -> s
     return " ".join([*told, "Nothing is running any more; reply here to go on."])
 
 
+def leaving(thread: str) -> str:
+    return f"Treadle is about to end; the next start goes on with {thread}."
+
+
 def _counted(names: Sequence[str]) -> str:
     titles = [tool_name(name) for name in names]
     counts = {title: titles.count(title) for title in titles}

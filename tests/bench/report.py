@@ -79,8 +79,12 @@ def table(plan: Plan, floor: Bot, treadle: Bot) -> str:
     """The table in Markdown, its columns aligned."""
     head = ("", "settings", floor.name, treadle.name, f"{treadle.name} / {floor.name}")
     body = [_cells(row, floor, treadle) for row in rows(plan)]
+    return aligned(head, body, (False, False, True, True, True))
+
+
+def aligned(head: Sequence[str], body: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table in Markdown; `right` says which columns are aligned to the right."""
     widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
-    right = (False, False, True, True, True)
     rule = tuple("-" * (w - 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True))
     return "\n".join(_line(line, widths, right) for line in (head, rule, *body))
 

@@ -7,14 +7,18 @@ import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from bot.config import Need, load_settings
+from bot.config import Need, Settings, load_settings
 from bot.local_slack.options import Options
 from bot.local_slack.server import LocalSlack
 from bot.main import run_slack
+from bot.model import ChatModel
+from bot.model.endpoint import FIRST_PAUSE
+from bot.parts import make_model
+from bot.rehearsal import RehearsalModel
 from bot.slack.patience import Patience
 from tests.doubles.model_endpoint import ModelEndpoint, Script
 
@@ -33,6 +37,10 @@ class Desk:
     home: Path
     environ: dict[str, str]
     patience: Patience = field(default_factory=Patience)
+    model_pause: float = FIRST_PAUSE
+    """Seconds before a failed call of the model is made again."""
+    grace: float = 0.0
+    """Seconds in which a step may come to its end when Treadle is stopped."""
     port: int = 0
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -60,6 +68,8 @@ class Desk:
                 ready=lambda _: ready.set(),
                 port=self.port,
                 patience=self.patience,
+                grace=self.grace,
+                model=replace_pause(settings, self.model_pause),
             )
         )
         waiter = asyncio.create_task(ready.wait())
@@ -133,6 +143,14 @@ class Desk:
             return None
 
         return await self.until(final)
+
+
+def replace_pause(settings: Settings, pause: float) -> ChatModel | RehearsalModel:
+    """The model of the settings, with another first pause after a failed call."""
+    model = make_model(settings)
+    if isinstance(model, RehearsalModel):
+        return model
+    return ChatModel(replace(model.endpoint, first_pause=pause))
 
 
 @asynccontextmanager

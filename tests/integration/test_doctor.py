@@ -29,7 +29,7 @@ pytestmark = pytest.mark.needs("bwrap")
 ROOT = Path(__file__).parents[2]
 SUBJECTS = [
     "settings", "database", "workspace", "tools", "shell", "model", "model format", "slack token",
-    "slack agent features", "socket mode",
+    "slack agent features", "slack event limit", "socket mode",
 ]  # fmt: skip
 
 
@@ -199,7 +199,7 @@ FAULTS = [
         "database",
         "cannot write to its home /proc/nowhere",
         environ=(("TREADLE_HOME", "/proc/nowhere"),),
-        also=("model format",),
+        also=("model format", "slack event limit"),
     ),
     Fault(
         "a model that nobody serves",

@@ -17,6 +17,7 @@ from bot.agent.entries import (
     ModelReply,
     Observation,
     Resumed,
+    Stopped,
     ToolCall,
     ToolStarted,
     User,
@@ -71,6 +72,19 @@ class Wall:
         self.notices.append((text, at))
 
     async def close(self) -> None: ...
+
+
+@dataclass
+class Gated(Wall):
+    """A wall on which one thread cannot be opened before the gate is."""
+
+    shut: str = ""
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def open(self, thread: str) -> Wall:
+        if thread == self.shut:
+            await self.gate.wait()
+        return self
 
 
 @asynccontextmanager
@@ -241,3 +255,33 @@ async def test_a_write_that_fails_does_not_end_the_turn(tmp_path: Path) -> None:
 
     assert [type(e).__name__ for e in entries[:4]] == ["User", "FilesSeen", "Resumed", "ModelReply"]
     assert isinstance(entries[-1], Answered)
+
+
+async def test_a_turn_that_broke_off_and_waits_for_the_others_can_be_stopped_at_once(
+    tmp_path: Path,
+) -> None:
+    """It would wait for half a minute: another thread is at work."""
+    other = replace(message(2, "slow"), root_ts="9000000002.0")
+    wall = Gated(shut=other.thread)
+    async with process(tmp_path, wall) as (core, runs):
+        await core.inbox.store(message(1, "6 * 7"))
+        items = await core.inbox.waiting(THREAD)
+        broken: list[Entry] = [
+            User("6 * 7", "U1", "Alice", "9000000001.0"),
+            Resumed("one"),
+            Resumed("two"),
+        ]
+        await core.journals.append(THREAD, 0, broken, items)
+        await core.storing(runs)(other)
+        runs.wake(THREAD)
+        stop = replace(message(3, ""), kind=Kind.STOP)
+        await core.storing(runs)(stop)
+        async with asyncio.timeout(10):
+            while not wall.settled:
+                await asyncio.sleep(0.01)
+        wall.gate.set()
+        await asyncio.wait_for(runs.idle(), 20)
+        entries = (await core.journals.read(THREAD)).entries
+
+    assert isinstance(entries[-1], Stopped)
+    assert not any(isinstance(entry, ModelReply) for entry in entries)

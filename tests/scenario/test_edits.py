@@ -60,13 +60,16 @@ async def test_an_edit_before_the_turn_is_what_the_model_reads(desk: Desk) -> No
 
 
 async def test_an_edit_during_the_turn_reaches_the_model_at_its_next_call(desk: Desk) -> None:
-    step = Say("Hm.", calls=(("calculate", arguments(expression="2*2")),), delay=0.4)
+    gate = asyncio.Event()
+    step = Say("Hm.", calls=(("calculate", arguments(expression="2*2")),), gate=gate)
     desk.model.play([step, Say("Six.")])
     alice = desk.slack.person("alice")
     async with desk.treadle():
         ts = await alice.say("#general", "@treadle what is 2*2?")
         await desk.model.asked()
         await alice.edit("#general", ts, "@treadle what is 2*3?")
+        await desk.slack.until_delivered()
+        gate.set()
         await desk.answered("#general", ts, covers=ts)
 
     change = desk.model.requests[1]["messages"][-1]
@@ -128,7 +131,7 @@ async def test_a_question_deleted_before_its_turn_is_not_asked(desk: Desk) -> No
 
 async def test_deleting_the_question_during_its_turn_stops_the_turn(desk: Desk) -> None:
     """The thread says so, and no further tool runs."""
-    step = Say("I count.", calls=(("calculate", arguments(expression="1+1")),), delay=0.4)
+    step = Say("I count.", calls=(("calculate", arguments(expression="1+1")),), delay=60)
     desk.model.play([step, Say("Never.")])
     alice = desk.slack.person("alice")
     async with desk.treadle():

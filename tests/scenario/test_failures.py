@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import socket
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -18,7 +19,9 @@ from aiohttp import web
 from bot.checks import examine_host
 from bot.config import Need
 from bot.errors import TreadleError
+from bot.local_slack.delivery import Kind
 from bot.local_slack.faults import Effect, FaultRule
+from bot.local_slack.shapes import Json
 from bot.parts import read_settings
 from bot.slack.patience import Patience
 from bot.slack.preflight import identify
@@ -55,6 +58,20 @@ async def start_error(desk: Desk, **environ: str) -> str:
 async def finding(desk: Desk, subject: str, wait: int = 0) -> str:
     found = await examine_host(desk.environment(), desk.home, wait)
     return next(f.text for f in found if f.subject == subject and not f.ok)
+
+
+@contextmanager
+def logged(name: str) -> Iterator[list[str]]:
+    """The lines that are logged under this name meanwhile."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger(name)
+    log.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        log.removeHandler(handler)
 
 
 async def ask(desk: Desk, text: str = "@treadle hi", who: str = "alice") -> list[str]:
@@ -135,6 +152,14 @@ async def clock_skew(desk: Desk) -> str:
         await runner.cleanup()
 
 
+async def event_limit(desk: Desk) -> str:
+    notice: Json = {"type": "app_rate_limited", "team_id": "T0LOCAL", "minute_rate_limited": 1}
+    async with desk.treadle():
+        with logged("bot.storage.limits") as lines:
+            await desk.slack.courier.ask(Kind.EVENT, notice)
+    return lines[0]
+
+
 async def bad_toml(desk: Desk) -> str:
     desk.config("[limits\nmax_steps = 3")
     return await settings_error(desk)
@@ -174,10 +199,12 @@ async def port_taken(desk: Desk) -> str:
 
 
 async def slack_unreachable(desk: Desk) -> str:
+    desk.patience = Patience(start=0.01)
     return await start_error(desk, SLACK_API_URL="http://127.0.0.1:9/api/")
 
 
 async def model_unreachable(desk: Desk) -> str:
+    desk.model_pause = 0.01
     await desk.model.stop()
     try:
         return (await ask(desk))[-1]
@@ -349,7 +376,7 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
         no_token, wrong_token, user_token, app_token, wrong_app_token, socket_mode_off,
-        missing_scope, no_events, agent_off, not_in_channel, clock_skew, bad_toml,
+        missing_scope, no_events, agent_off, not_in_channel, clock_skew, event_limit, bad_toml,
         workspace_unusable, home_unusable, already_running, database_unreachable,
         database_address, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,

@@ -71,3 +71,25 @@ async def test_what_completes_a_message_while_its_author_is_looked_up_is_not_los
     (request,) = desk.model.requests
     assert "see the plan" in str(request["messages"][-1])
     assert "plan.pdf" in str(request["messages"][-1])
+
+
+async def test_a_change_that_is_taken_before_its_message_is_what_the_model_reads(
+    desk: Desk,
+) -> None:
+    """Slack keeps the message back and delivers its change, while nothing else is to be done."""
+    desk.model.play([Say("Hello."), Say("Deleted.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle hello")
+        await desk.answered("#general", root, covers=root)
+        desk.slack.fail(FaultRule(Effect.HOLD, "message", channel="C0GENERAL", count=1))
+        ts = await alice.reply("#general", root, "delete the first file")
+        await alice.edit("#general", ts, "delete the second file")
+        await desk.slack.until_delivered()
+        await desk.nothing_is_left_to_do()
+        desk.slack.courier.release()
+        assert await desk.answered("#general", root, covers=ts) == "Deleted."
+
+    asked = str(desk.model.requests[1]["messages"])
+    assert "delete the second file" in asked
+    assert "first file" not in asked

@@ -225,24 +225,6 @@ async def test_a_session_that_a_killed_process_left_processing_is_set_back(desk:
     assert desk.bot_replies("#general", ts) == ["First."]
 
 
-async def test_sigterm_ends_it_in_order_and_the_turn_goes_on_later(desk: Desk) -> None:
-    desk.model.play([Say("Never.", delay=60), Say("Here again.")])
-    async with process(desk) as first:
-        ts = await desk.slack.person("alice").say("#general", "@treadle think")
-        await desk.until(lambda: desk.slack.status("#general", ts))
-        await desk.model.asked()
-        first.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(first.wait(), 10) == 0
-    assert desk.slack.status("#general", ts) == ""
-    async with process(desk) as second:
-        assert await desk.answered("#general", ts, covers=ts) == "Here again."
-        second.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(second.wait(), 10) == 0
-
-    assert desk.bot_replies("#general", ts) == ["Here again."]
-    assert "Traceback" not in (desk.home / "treadle.log").read_text()
-
-
 def rewrite_journal(desk: Desk, before: str, after: str) -> None:
     database = sqlite3.connect(desk.home / ".treadle" / "treadle.db")
     database.execute("UPDATE journal SET body = replace(body, ?, ?)", (before, after))

@@ -81,8 +81,8 @@ async def test_where_there_is_no_status_a_reaction_shows_life_and_goes_at_the_en
     tmp_path: Path, refusal: str
 ) -> None:
     async with open_desk(tmp_path) as desk:
-        gate = asyncio.Event()
-        desk.model.play([Say("At last.", gate=gate), Say("Quick.", delay=0.7)])
+        gate, second = asyncio.Event(), asyncio.Event()
+        desk.model.play([Say("At last.", gate=gate), Say("Quick.", gate=second)])
         desk.slack.fail(FaultRule(Effect.ERROR, "*.setStatus", error=refusal))
         alice = desk.slack.person("alice")
         async with desk.treadle():
@@ -95,6 +95,7 @@ async def test_where_there_is_no_status_a_reaction_shows_life_and_goes_at_the_en
             await desk.until(lambda: reactions(desk, ts) == [])
             again = await alice.reply("#general", ts, "and now?")
             await desk.until(lambda: reactions(desk, again) == ["eyes"])
+            second.set()
             await desk.answered("#general", ts, covers=again)
             await desk.until(lambda: reactions(desk, again) == [])
 

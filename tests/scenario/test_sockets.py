@@ -65,6 +65,30 @@ async def test_a_warning_of_a_coming_disconnect_is_followed_by_a_new_connection(
             assert await desk.answered("#general", ts, covers=ts) == "Yes."
 
 
+async def test_while_two_connections_are_open_no_turn_is_doubled(tmp_path: Path) -> None:
+    """During a refresh each event comes by the old connection and by the new one."""
+    async with open_desk(tmp_path, options=RETRIES) as desk:
+        desk.patience = BRISK
+        desk.model.play(lambda _: Say("Yes."))
+        alice, sockets = desk.slack.person("alice"), desk.slack.sockets
+        desk.slack.fail(FaultRule(Effect.REPEAT, "*", channel="C0GENERAL", copies=2))
+        both: set[int] = set()
+        desk.slack.world.subscribe(lambda _: both.add(len(sockets.sockets)))
+        async with desk.treadle():
+            before = await alice.say("#general", "@treadle before")
+            await sockets.refresh("warning")
+            await desk.until(lambda: sockets.opened >= 2)
+            roots = [before, *[await alice.say("#general", f"@treadle {n}") for n in range(2)]]
+            for ts in roots:
+                assert await desk.answered("#general", ts, covers=ts) == "Yes."
+            await desk.slack.until_delivered()
+
+        assert 2 in both
+        assert not desk.slack.courier.lost
+        assert len(desk.model.requests) == len(roots)
+        assert [len(desk.bot_replies("#general", ts)) for ts in roots] == [1] * len(roots)
+
+
 async def test_a_refused_socket_is_tried_again_on_an_address_of_its_own(tmp_path: Path) -> None:
     """An address works once: asking anew each time is the only way to get in again."""
     async with open_desk(tmp_path, options=RETRIES) as desk:

@@ -166,13 +166,16 @@ async def test_a_message_that_comes_during_a_turn_is_taken_before_the_next_model
     desk: Desk,
 ) -> None:
     alice = desk.slack.person("alice")
+    gate = asyncio.Event()
     desk.model.play(
-        [Say("Wait.", calls=(("calculate", arguments(expression="1+1")),), delay=0.4), Say("Two.")]
+        [Say("Wait.", calls=(("calculate", arguments(expression="1+1")),), gate=gate), Say("Two.")]
     )
     async with desk.treadle():
         root = await alice.say("#general", "@treadle add")
         await desk.model.asked()
         ts = await alice.reply("#general", root, "and be brief")
+        await desk.slack.until_delivered()
+        gate.set()
         assert await desk.answered("#general", root, covers=ts) == "Two."
         assert await desk.answered("#general", root, covers=root) == "Two."
 
@@ -181,13 +184,45 @@ async def test_a_message_that_comes_during_a_turn_is_taken_before_the_next_model
     ]
 
 
+async def test_several_messages_during_a_turn_are_taken_together_in_their_order(
+    desk: Desk,
+) -> None:
+    """Not between the call and its observation, and one answer covers them all."""
+    alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
+    gate = asyncio.Event()
+    calls = (("calculate", arguments(expression="1+1")), ("calculate", arguments(expression="2+2")))
+    desk.model.play([Say("Wait.", calls=calls, gate=gate), Say("All.")])
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle add")
+        await desk.model.asked()
+        said = [await alice.reply("#general", root, "first be brief")]
+        said.append(await bob.reply("#general", root, "then be kind"))
+        said.append(await alice.reply("#general", root, "and be quick"))
+        await desk.slack.until_delivered()
+        gate.set()
+        for ts in (root, *said):
+            assert await desk.answered("#general", root, covers=ts) == "All."
+
+    messages = desk.model.requests[1]["messages"]
+    roles = [message["role"] for message in messages]
+    assert roles[:5] == ["system", "user", "assistant", "tool", "tool"]
+    assert set(roles[5:]) == {"user"}
+    told = str(messages[5:])
+    places = [told.index(text) for text in ("first be brief", "then be kind", "and be quick")]
+    assert places == sorted(places)
+    assert len(desk.model.requests) == 2
+
+
 async def test_a_message_that_comes_with_the_answer_gets_an_answer_of_its_own(desk: Desk) -> None:
     alice = desk.slack.person("alice")
-    desk.model.play([Say("First.", delay=0.3), Say("Second.")])
+    gate = asyncio.Event()
+    desk.model.play([Say("First.", gate=gate), Say("Second.")])
     async with desk.treadle():
         root = await alice.say("#general", "@treadle one")
         await desk.model.asked()
         ts = await alice.reply("#general", root, "two")
+        await desk.slack.until_delivered()
+        gate.set()
         assert await desk.answered("#general", root, covers=root) == "First."
         assert await desk.answered("#general", root, covers=ts) == "Second."
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.slack.inbound import Payload, Self, read_event, readable
+from bot.slack.inbound import Payload, Self, read_event, read_limit, readable
 from bot.storage.inbox import Addressing, Item, Kind
 
 ME = Self("U0BOT", "B0BOT", frozenset({"B0FRIEND"}))
@@ -223,3 +223,13 @@ def test_a_deletion_is_read_though_slack_does_not_say_what_stood_there() -> None
     gone = spoken("", subtype="message_deleted", deleted_ts="2.0", user="")
 
     assert item(gone).kind is Kind.DELETION
+
+
+def test_slacks_notice_that_it_holds_events_back_names_the_minute() -> None:
+    assert read_limit({"type": "app_rate_limited", "minute_rate_limited": 1518467820}) == 1518467820
+
+
+@given(st.dictionaries(st.sampled_from(["type", "minute_rate_limited", "event"]), JSON))
+def test_nothing_else_is_such_a_notice(body: dict[str, object]) -> None:
+    assert read_limit(body) is None
+    assert read_limit({**body, "type": "app_rate_limited", "minute_rate_limited": "1"}) is None
