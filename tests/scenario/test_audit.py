@@ -103,7 +103,7 @@ async def test_a_question_its_answer_and_clicks_without_effect_are_recorded(desk
     assert asked["tool"] == "write_file"
     assert (answered["who"], answered["answer"]) == ("U0ADA", "denied")
     assert (ignored["what"], ignored["who"]) == ("click", "U0BOB")
-    assert [decided["rule"] for decided in bodies(desk, "decided")] == ["treadle.toml policy[1]"]
+    assert [decided["rule"] for decided in bodies(desk, "decided")] == ["treadle.toml line 1"]
     assert bodies(desk, "tool_started") == []
     assert '"decision": "ask"' in json.dumps(rules["rules"])
 
