@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
+from bot.storage.tables import deleted, deliveries, inbox, journal, overheard, threads
 from bot.storage.writer import Writer
 
 OVERHEARD_SECONDS = 120.0
@@ -19,6 +19,13 @@ OVERHEARD_SECONDS = 120.0
 DELETED_SECONDS = 600.0
 """How long a deletion is remembered that came before its message: Slack's last attempt to deliver
 an event is six minutes after the first (docs.slack.dev, Events API, retries)."""
+
+_OVERHEARD_IN = overheard.c.channel + ":" + overheard.c.thread_ts
+_NOT_BEGUN = exists().where(threads.c.thread == _OVERHEARD_IN) & ~exists().where(
+    journal.c.thread == _OVERHEARD_IN
+)
+"""The bot's thread by now, and nobody has worked on it yet: then its replies are read."""
+_NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"), ~_NOT_BEGUN)
 
 
 class Kind(StrEnum):
@@ -144,12 +151,10 @@ class Inbox:
         return replace(item, root_ts=root or item.about)
 
     async def overheard(self, item: Item) -> bool:
-        """Whether replies came to this thread, lately, before it was the bot's."""
-        channel, oldest = f"{item.team}:{item.channel}", time.time() - OVERHEARD_SECONDS
+        """Whether replies came to this thread, not long before it was the bot's."""
 
         def work(connection: Connection) -> bool:
-            here = (overheard.c.channel == channel) & (overheard.c.thread_ts == item.root_ts)
-            query = select(overheard.c.ts).where(here & (overheard.c.at >= oldest)).limit(1)
+            query = select(overheard.c.ts).where(item.thread == _OVERHEARD_IN).limit(1)
             return connection.execute(query).first() is not None
 
         return await self._writer.run(work)
@@ -256,7 +261,7 @@ def _fuller(first: Item, second: Item) -> Item:
 
 def _remember(connection: Connection, item: Item, now: float) -> None:
     """Of a message that is not for the bot: that it was there, or that it is gone."""
-    connection.execute(delete(overheard).where(overheard.c.at < now - OVERHEARD_SECONDS))
+    connection.execute(_NO_MORE_OVERHEARD, {"oldest": now - OVERHEARD_SECONDS})
     connection.execute(delete(deleted).where(deleted.c.at < now - DELETED_SECONDS))
     row = {"channel": f"{item.team}:{item.channel}", "ts": item.ts, "at": now}
     if item.kind is Kind.DELETION:
