@@ -20,9 +20,9 @@ DELETED_SECONDS = 600.0
 """How long a deletion is remembered that came before its message: Slack's last attempt to deliver
 an event is six minutes after the first (docs.slack.dev, Events API, retries)."""
 
-_OVERHEARD_IN = overheard.c.channel + ":" + overheard.c.thread_ts
-_NOT_BEGUN = exists().where(threads.c.thread == _OVERHEARD_IN) & ~exists().where(
-    journal.c.thread == _OVERHEARD_IN
+_overheard_thread = overheard.c.channel + ":" + overheard.c.thread_ts
+_NOT_BEGUN = exists().where(threads.c.thread == _overheard_thread) & ~exists().where(
+    journal.c.thread == _overheard_thread
 )
 """The bot's thread by now, and nobody has worked on it yet: then its replies are read."""
 _NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"), ~_NOT_BEGUN)
@@ -154,7 +154,7 @@ class Inbox:
         """Whether replies came to this thread, not long before it was the bot's."""
 
         def work(connection: Connection) -> bool:
-            query = select(overheard.c.ts).where(item.thread == _OVERHEARD_IN).limit(1)
+            query = select(overheard.c.ts).where(_overheard_thread == item.thread).limit(1)
             return connection.execute(query).first() is not None
 
         return await self._writer.run(work)
