@@ -76,7 +76,10 @@ class Surroundings(Protocol):
         ...
 
     async def missed(self, thread: str, after: str) -> Sequence[Item]:
-        """The thread's messages after the given `ts`, as inbox items; empty if unreadable."""
+        """The thread's messages after the given `ts`, as inbox items; empty if unreadable.
+
+        Raises DeliveryError where trying again later may help: they were acknowledged.
+        """
         ...
 
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from bot.agent.entries import Quote
-from bot.errors import DeliveryError
+from bot.errors import DeliveryError, DeliveryRefused
 from bot.slack.inbound import Payload, Self, read_event, readable
 from bot.slack.people import SlackPeople
 from bot.slack.web import SlackClient, read
@@ -61,7 +61,7 @@ class SlackThreads:
                 item = read_event({"team_id": team, "event": event}, self._me)
                 if item is not None and float(item.ts) > float(after):
                     items.append(item)
-        except DeliveryError as error:
+        except DeliveryRefused as error:
             log.warning("the replies of %s cannot be read: %s", thread, error)
         return items
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from bot.storage.statements import News, OnStored, add, hold, nothing_more, perform
-from bot.storage.tables import deleted, deliveries, inbox, overheard, threads
+from bot.storage.tables import deleted, deliveries, inbox, journal, overheard, threads
 from bot.storage.writer import Writer
 
 OVERHEARD_SECONDS = 120.0
@@ -20,9 +20,15 @@ DELETED_SECONDS = 600.0
 """How long a deletion is remembered that came before its message: Slack's last attempt to deliver
 an event is six minutes after the first (docs.slack.dev, Events API, retries)."""
 
+_overheard_thread = overheard.c.channel + ":" + overheard.c.thread_ts
+_NOT_BEGUN = exists().where(threads.c.thread == _overheard_thread) & ~exists().where(
+    journal.c.thread == _overheard_thread
+)
+"""The bot's thread by now, and nobody has worked on it yet: then its replies are read."""
+_NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"), ~_NOT_BEGUN)
+
 
 _BUSY = select(threads.c.busy).where(threads.c.thread == bindparam("thread"))
-_NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"))
 _NO_MORE_DELETED = delete(deleted).where(deleted.c.at < bindparam("oldest"))
 
 
@@ -167,12 +173,10 @@ class Inbox:
         return replace(item, root_ts=root or item.about)
 
     async def overheard(self, item: Item) -> bool:
-        """Whether replies came to this thread, lately, before it was the bot's."""
-        channel, oldest = f"{item.team}:{item.channel}", time.time() - OVERHEARD_SECONDS
+        """Whether replies came to this thread, not long before it was the bot's."""
 
         def work(connection: Connection) -> bool:
-            here = (overheard.c.channel == channel) & (overheard.c.thread_ts == item.root_ts)
-            query = select(overheard.c.ts).where(here & (overheard.c.at >= oldest)).limit(1)
+            query = select(overheard.c.ts).where(_overheard_thread == item.thread).limit(1)
             return connection.execute(query).first() is not None
 
         return await self._writer.run(work)

@@ -162,6 +162,29 @@ async def test_what_was_in_doubt_and_is_no_longer_wanted_does_not_stay_in_doubt(
     assert len(desk.bot_replies("#general", root)) == 1
 
 
+@pytest.mark.parametrize("trouble", [False, True])
+async def test_a_reply_that_came_before_its_mention_is_not_forgotten_however_long_it_is_down(
+    desk: Desk, trouble: bool
+) -> None:
+    """It died when both were stored; then others wrote, and Slack may fail for a while at first."""
+    desk.model.play(lambda _: Say("Both."))
+    desk.slack.change(subscriptions=frozenset())  # what was acknowledged does not come again
+    alice = desk.slack.person("alice")
+    root = await alice.say("#general", "@treadle first")
+    reply = await alice.reply("#general", root, "and second")
+    await store(desk, root, (reply, Kind.MESSAGE), (root, Kind.MESSAGE))
+    age = "UPDATE overheard SET at = at - 1000"
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database, database:
+        database.execute(age)
+        assert database.execute("SELECT count(*) FROM overheard").fetchone() == (1,)
+    await store(desk, "99.0", ("99.1", Kind.MESSAGE))
+    if trouble:
+        desk.slack.fail(FaultRule(Effect.SERVER_ERROR, "conversations.replies", count=8))
+    async with desk.treadle():
+        await desk.slack.until(lambda: covered(desk, root, reply), timeout=50)
+        await desk.answered("#general", root, covers=root)
+
+
 async def store(desk: Desk, root: str, *messages: tuple[str, Kind]) -> None:
     """Put messages into the inbox as a Treadle did that was killed then."""
     database = open_database(desk.home / ".treadle" / "treadle.db")
