@@ -206,7 +206,9 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                     capabilities,
                     model,
                     tools,
-                    make_brains(settings, tools, workspaces, shell, live),
+                    make_brains(
+                        settings, tools, workspaces, shell, live, SystemClock(), redactor.text
+                    ),
                     shell,
                     audit,
                     live,

@@ -6,7 +6,7 @@ strictest holds. Where `access.slack_may_loosen` is set, Slack's rules stand bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.policy import Decision, Person, Place, Role, Rule, Verdict, decide, strictest, visible
@@ -42,6 +42,11 @@ class RuleBook:
     def depends(self, person: Person, place: Place, tool: str) -> bool:
         """Whether a rule about this person, place and tool looks at the arguments."""
         return any(rule.match and rule.selects(person, place, tool) for rule in self.everything())
+
+    def changed(self, change: Callable[[Rule], Rule]) -> RuleBook:
+        """The same book with every rule replaced by what `change` makes of it."""
+        parts = (tuple(map(change, part)) for part in (self.file, self.slack, self.off))
+        return RuleBook(*parts, self.slack_may_loosen)
 
     def everything(self) -> Sequence[Rule]:
         """All rules: the file's, those made in Slack as they are asked, the switches."""

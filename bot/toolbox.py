@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from bot import words
 from bot.admin.live import Live
 from bot.agent.context import observation_limit
 from bot.agent.dialects.tool_docs import FILES
+from bot.agent.ports import Clock
 from bot.agent.prompt import Facts
 from bot.config import Settings
 from bot.errors import TreadleError
@@ -28,6 +29,8 @@ def make_brains(
     workspaces: Workspaces,
     shell: Shell,
     live: Live,
+    clock: Clock,
+    redact: Callable[[str], str],
 ) -> Brains:
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
@@ -59,7 +62,7 @@ def make_brains(
             python=platform.python_version(),
         )
 
-    return Brains(hands, lambda: live.book, facts, ToolError)
+    return Brains(hands, lambda: live.book, facts, ToolError, clock, redact)
 
 
 def file_names(workspaces: Workspaces, thread: str) -> tuple[str, ...]:

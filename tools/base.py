@@ -24,6 +24,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from tools.arguments import check_arguments
+from tools.changes import Change
 from tools.errors import BadArguments as BadArguments
 from tools.errors import NotAllowed as NotAllowed
 from tools.errors import NotFound as NotFound
@@ -64,6 +65,7 @@ class ToolOutput:
 
 
 Run = Callable[[ToolContext, Mapping[str, Json]], Coroutine[Any, Any, ToolOutput]]
+Preview = Callable[[ToolContext, Mapping[str, Json]], Change]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +86,8 @@ class Tool:
     """The argument that tells people what a call is about; "" where there is none."""
     canonical: Mapping[str, Callable[[str], str]] = dataclasses.field(default_factory=dict)
     """For arguments with one true spelling, the function that finds it or raises ToolError."""
+    preview: Preview | None = None
+    """What a call would do to a file, worked out without doing it; raises nothing."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.aliases):
@@ -117,11 +121,13 @@ def tool(
     aliases: tuple[str, ...] = (),
     changes: bool = False,
     key_argument: str | None = None,
+    preview: Preview | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a Tool of a typed function, sync or async, with a Google-style docstring.
 
     A first parameter named `context` receives the ToolContext. A sync function runs in a thread,
     so that it never holds up other conversations. The key argument is the first one unless named.
+    A `preview` lets people see the diff before they say yes to a change of a file.
     """
 
     def register(function: Callable[..., object]) -> Tool:
@@ -138,6 +144,7 @@ def tool(
             changes=changes,
             key_argument=(given[0] if given else "") if key_argument is None else key_argument,
             canonical=read.canonical,
+            preview=preview,
         )
 
     return register

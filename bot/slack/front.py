@@ -23,6 +23,7 @@ from bot.slack.patience import Patience
 from bot.slack.people import SlackPeople
 from bot.slack.pieces import Verbosity
 from bot.slack.preflight import Identity, identify
+from bot.slack.reasons import Windows
 from bot.slack.signs import Signs
 from bot.slack.slots import LocalSlots, Slots
 from bot.slack.sockets import Sockets
@@ -52,6 +53,7 @@ class Wiring:
     verbosity: Callable[[str], Verbosity]
     describe: Describe
     footer: Callable[[str, Sequence[Entry]], str]
+    answerers: str
     redact: Callable[[str], str]
     deliveries: Deliveries
     model: str
@@ -84,9 +86,11 @@ class SlackFront:
             wiring.verbosity,
             wiring.describe,
             wiring.footer,
+            wiring.answerers,
             identity.url,
         )
         self._home = Home(client, wiring.model, wiring.tools)
+        self._windows = Windows(client, self.people)
         self._commands: SlashCommands | None = None
         self._sockets: Sockets | None = None
         self._server: web.AppRunner | None = None
@@ -108,7 +112,9 @@ class SlackFront:
         secret = None if wiring.app_token else wiring.signing_secret
         self._commands = SlashCommands(self._client, self.people, house)
         visits = Visits(
-            lambda event: self._home.opened(text_of(event, "user")), command=self._commands.received
+            lambda event: self._home.opened(text_of(event, "user")),
+            command=self._commands.received,
+            ask_reason=self._windows.ask_reason,
         )
         app = build_app(self._client, self.identity, self._me, secret, store, visits)
         if wiring.app_token:
@@ -128,6 +134,7 @@ class SlackFront:
         if self._commands is not None:
             await self._commands.close()
         await self._home.close()
+        await self._windows.close()
         await self.people.close()
         await close_client(self._client)
 

@@ -29,6 +29,8 @@ MENDABLE = frozenset(
     }
 )
 """What the operator can mend, with a new token after a restart: nothing is given up for it."""
+UPDATE_WAITS = (0.5, 2.0, 5.0)
+"""Seconds before a message that could not be changed is changed again."""
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -123,7 +125,24 @@ class ThreadPosts:
                 await self._out.deliveries.forget(delivery.key)
                 self.shown -= set(delivery.pieces)
             else:
+                self.ts_of[delivery.pieces[0]] = ts
                 await self._out.deliveries.end(delivery.key, State.POSTED, ts)
+
+    async def update(self, ts: str, message: RenderedMessage) -> None:
+        """Put the message in the place of the one at `ts`: decoration, so tried a few times only.
+
+        Raises the last DeliveryError.
+        """
+        arguments = self._content(message) | {"channel": self.channel, "ts": ts}
+        for wait in UPDATE_WAITS:
+            try:
+                await call(self._out.client, "chat.update", arguments)
+                return
+            except RateLimited as error:
+                await asyncio.sleep(min(error.seconds, 30.0))
+            except (NotSent, DeliveryUnknown):
+                await asyncio.sleep(wait)
+        await call(self._out.client, "chat.update", arguments)
 
     async def _try(self, key: str, post: Post) -> None:
         """Post until Slack takes it or says no for good. Raises DeliveryUnknown."""
@@ -163,10 +182,9 @@ class ThreadPosts:
             await self._out.deliveries.end(key, State.GIVEN_UP)
 
     async def _post_message(self, key: str, post: Post) -> str:
-        arguments: dict[str, object] = {
+        arguments = self._content(post.message) | {
             "channel": self.channel,
             "thread_ts": self.root_ts,
-            "text": self._out.redact(post.message.text),
             "unfurl_links": False,
             "unfurl_media": False,
             "metadata": {
@@ -174,12 +192,17 @@ class ThreadPosts:
                 "event_payload": {"key": key, "covers": list(post.covers)},
             },
         }
-        if post.message.blocks:
-            arguments["blocks"] = self._redacted(post.message.blocks)
-        else:
+        if not post.message.blocks:
             arguments["mrkdwn"] = False  # its stars and underscores are to be seen
         answer = await call(self._out.client, "chat.postMessage", arguments, slots=0)
         return str(answer.get("ts", ""))
+
+    def _content(self, message: RenderedMessage) -> dict[str, object]:
+        """What a message says, without any secret."""
+        content: dict[str, object] = {"text": self._out.redact(message.text)}
+        if message.blocks:
+            content["blocks"] = self._redacted(message.blocks)
+        return content
 
     def _redacted(self, value: object) -> object:
         if isinstance(value, str):

@@ -13,6 +13,7 @@ METHOD_SCOPES: Mapping[str, tuple[str, ...]] = {
     "assistant.threads.setStatus": ("chat:write",),
     "auth.test": (),
     "chat.postMessage": ("chat:write",),
+    "chat.update": ("chat:write",),
     "conversations.replies": (
         "channels:history",
         "groups:history",
@@ -22,6 +23,7 @@ METHOD_SCOPES: Mapping[str, tuple[str, ...]] = {
     "reactions.add": ("reactions:write",),
     "reactions.remove": ("reactions:write",),
     "users.info": ("users:read",),
+    "views.open": (),
     "views.publish": (),
 }
 """The scopes that each method called anywhere needs, with one for each kind of conversation."""

@@ -9,15 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.agent import shown
-from bot.agent.entries import (
-    ApprovalAsked,
-    Entry,
-    Refused,
-    Stopped,
-    Told,
-    User,
-)
+from bot.agent.entries import ApprovalAsked, Entry, Refused, Stopped, Told, User
 from bot.slack.card import permalink, waiting_line
+from bot.slack.cards import Cards
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket
@@ -51,6 +45,8 @@ class SlackOutlet:
     describe: Describe
     footer: Callable[[str, Sequence[Entry]], str] = lambda *_: ""
     """The line under the answer of a turn in a channel."""
+    answerers: str = ""
+    """Who may answer questions, for people."""
     url: str = ""
     """The workspace's address, ending in a slash, for links to messages."""
     unsettled: set[str] = field(default_factory=set)
@@ -79,6 +75,8 @@ class SlackView:
         self._describe = outlet.describe
         self._footer = partial(outlet.footer, posts.channel)
         self._url = outlet.url
+        self._answerers = outlet.answerers
+        self._cards = Cards(posts, outlet.answerers)
         self._entries: Sequence[Entry] = ()
         self._start = -1
         self._held_since: dict[str, float] = {}
@@ -95,6 +93,7 @@ class SlackView:
         self._entries = entries
         if self._start < 0:
             self._start = unshown(entries, self._posts.shown, again=self._left)
+        self._cards.look(entries, self._start)
         self._settled.clear()
         self._changed.set()
         if self._ticket is not None and _finals(self._missing()):
@@ -116,7 +115,9 @@ class SlackView:
                 self._task.result()
         finally:
             waiter.cancel()
+        self._cards.look(entries, self._start)  # one that was only just posted
         await self._sign.end()
+        await self._cards.settle()
         self._unsettled.discard(self._thread)
         if self._left:
             self._left = False
@@ -143,6 +144,7 @@ class SlackView:
 
     async def close(self) -> None:
         await self._sign.leave()
+        await self._cards.close()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -200,7 +202,7 @@ class SlackView:
             self._finals[seq] = (
                 (waiting_line(self._link(seq)),)
                 if waits
-                else final_messages(self._entries, seq, self._footer)
+                else final_messages(self._entries, seq, self._footer, self._answerers)
             )
         posts: list[Post] = []
         for part, message in enumerate(self._finals[seq]):
@@ -215,8 +217,8 @@ class SlackView:
     def _link(self, seq: int) -> str:
         """The address of the question that was open at this position; "" if it is not known."""
         asked = [i for i in range(seq) if isinstance(self._entries[i], ApprovalAsked)]
-        ts = self._posts.ts_of.get(f"f{asked[-1]}.0") if asked else None
-        return permalink(self._url, self._posts.channel, self._posts.root_ts, ts or "")
+        ts = self._cards.ts(asked[-1]) if asked else ""
+        return permalink(self._url, self._posts.channel, self._posts.root_ts, ts)
 
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now.

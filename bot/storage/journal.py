@@ -16,11 +16,12 @@ from bot import words
 from bot.agent.charges import charges
 from bot.agent.entries import (
     Answered,
-    ApprovalAnswered,
     ApprovalAsked,
     Entry,
     Failed,
+    Observation,
     Stopped,
+    ToolStarted,
 )
 from bot.agent.records import dump, load, load_all
 from bot.audit.derived import Taken, records
@@ -192,13 +193,14 @@ class Journals:
 
 
 def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry) -> None:
-    """The sweep's table: which questions are open, and until when."""
+    """The sweep's table: which threads wait for answers, and until when."""
     match entry:
         case ApprovalAsked(expires_at=expires_at):
             row = {"thread": thread, "seq": seq, "expires_at": expires_at}
             statement = insert(approvals).values(row)
             connection.execute(statement.on_conflict_do_update(index_elements=["thread"], set_=row))
-        case ApprovalAnswered() | Answered() | Failed() | Stopped():
+        case ToolStarted() | Observation() | Answered() | Failed() | Stopped():
+            # Not sooner: the last of several questions may be open still.
             connection.execute(delete(approvals).where(approvals.c.thread == thread))
         case _:
             pass
