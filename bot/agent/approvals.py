@@ -13,6 +13,7 @@ from bot.agent.entries import (
     ApprovalAnswered,
     ApprovalAsked,
     Decided,
+    Edited,
     Entry,
     Failed,
     ModelReply,
@@ -195,11 +196,13 @@ def _answers(after: Sequence[Entry]) -> tuple[dict[str, ApprovalAnswered], bool]
 
 
 def _askers(entries: Sequence[Entry]) -> dict[str, str]:
-    """The names of those whose messages were taken since the last answer, by their ids."""
-    found: dict[str, str] = {}
+    """The names of those who were heard since the last answer, by their ids."""
+    names = {entry.author: entry.name for entry in entries if isinstance(entry, User)}
+    found: list[str] = []
     for entry in reversed(entries):
-        if isinstance(entry, Answered):
-            break
-        if isinstance(entry, User):
-            found.setdefault(entry.author, entry.name)
-    return dict(reversed(found.items()))
+        match entry:
+            case Answered():
+                break
+            case User(author=author) | Edited(author=author, text=str()):
+                found.append(author)
+    return {author: names.get(author, author) for author in reversed(found)}
