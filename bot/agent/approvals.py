@@ -205,4 +205,4 @@ def _askers(entries: Sequence[Entry]) -> dict[str, str]:
                 break
             case User(author=author) | Edited(author=author, text=str()):
                 found.append(author)
-    return {author: names.get(author, author) for author in reversed(found)}
+    return {author: names.get(author, author) for author in reversed(found) if author}

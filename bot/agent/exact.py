@@ -16,18 +16,25 @@ _UNSEEN = re.compile(
     r"|[\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"  # musical marks, tags, variation selectors
 )
 _SPACES = re.compile(r"[ \t]{81,}")
-_LINES = re.compile(r"\n(?:[ \t]*\n){9,}")
+EMPTY_LINES = 9
+"""From so many in a row on they are counted."""
+_LINES = re.compile(rf"\n(?:[ \t]*\n){{{EMPTY_LINES},}}")
 
 
 def exact(text: str) -> str:
     """`text` with everything unseen named, as ⟨U+202E⟩, and long gaps counted.
 
     Spaces other than the common one are named too, and half characters. A run of more than 80
-    spaces or of more than 9 empty lines is written as ⟨500 spaces⟩ or ⟨40 empty lines⟩.
+    spaces or of 9 empty lines and more is written as ⟨500 spaces⟩ or ⟨40 empty lines⟩.
     """
     named = _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
-    short = _LINES.sub(lambda found: f"\n⟨{found[0].count(chr(10)) - 1:,} empty lines⟩\n", named)
+    short = _LINES.sub(lambda found: f"\n{empty_lines(found[0].count(chr(10)) - 1)}\n", named)
     return _SPACES.sub(lambda found: f"⟨{len(found[0]):,} spaces⟩", short)
+
+
+def empty_lines(count: int) -> str:
+    """What stands for so many empty lines."""
+    return f"⟨{count:,} empty lines⟩"
 
 
 def exact_line(text: str) -> str:

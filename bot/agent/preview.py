@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, takewhile
 from typing import Protocol
 
 from bot import words
 from bot.agent.consent import Preview
+from bot.agent.exact import EMPTY_LINES, empty_lines
 from bot.agent.ports import Json
 
 LONGEST = 100_000
@@ -71,7 +72,7 @@ def preview(
         hidden = (before.text or "") != change.after
         same = words.change_unseen(hidden=hidden, is_new=before.text is None)
         return Preview(same, head, path, digest)
-    return Preview("\n".join(diff(old, new)), head, path, digest)
+    return Preview("\n".join(_gaps_counted(diff(old, new))), head, path, digest)
 
 
 def _call(tool: str, arguments: Mapping[str, Json], redact: Callable[[str], str]) -> Preview:
@@ -113,6 +114,14 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
     """How many lines both begin with."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _gaps_counted(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a diff, long runs of empty ones counted as `bot.agent.exact` counts them."""
+    for (mark, full), run in groupby(lines, key=lambda line: (line[:1], bool(line[1:].strip()))):
+        found = list(run)
+        long = not full and len(found) >= EMPTY_LINES
+        yield from [f"{mark}{empty_lines(len(found))}"] if long else found
 
 
 def _hunks(old: Sequence[str], new: Sequence[str], start: int) -> Iterator[str]:

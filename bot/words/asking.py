@@ -110,6 +110,10 @@ def grant_covers(
     )
 
 
+def granted(reason: str) -> str:
+    return f"{reason} That was approved for this thread."
+
+
 def pattern_matches(argument: str, pattern: str) -> str:
     return f"{argument} matches {pattern}"
 

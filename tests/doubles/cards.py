@@ -37,7 +37,9 @@ async def question(desk: Desk, text: str = "@treadle write seven") -> tuple[str,
 
 def now_shown(desk: Desk, card: Json, channel: str = "#general") -> Json:
     """The card as it stands there now."""
-    return desk.slack.message(channel, card["ts"])
+    message = desk.slack.message(channel, card["ts"])
+    assert message is not None
+    return message
 
 
 async def decided(desk: Desk, card: Json) -> str:
