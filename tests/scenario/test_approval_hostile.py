@@ -81,7 +81,7 @@ async def test_a_call_that_imitates_a_card_is_shown_as_what_it_is(desk: Desk) ->
         *("What I thought:", "+*✅ Approved by")
     ]
     assert "n⟨U+202E⟩txt.sh (a new file)" in shown
-    assert "+⟨399 empty lines⟩\n+rm -rf" in shown
+    assert "+⟨400 empty lines⟩\n+rm -rf" in shown
     assert shown.count("\n") < 40
     assert not {"<!channel>", "<@U0ADA>"} & {*card["text"].split()}
 
