@@ -21,6 +21,9 @@ from bot.rulebook import RuleBook
 LONGEST_PATTERNS = 1_000
 """Characters; a yes whose limits are longer could not be read on a card, so it is not offered."""
 
+LONGEST_PATTERNS = 1_000
+"""Characters; a yes whose limits are longer could not be read on a card, so it is not offered."""
+
 
 def standing(entries: Sequence[Entry], now: float) -> tuple[Grant, ...]:
     """The grants of this thread that have not expired; `now` is in epoch seconds."""
