@@ -1,4 +1,7 @@
-"""What a journal says about a person's yes to a call, and the questions that ask for one. Pure."""
+"""What a journal says about a person's yes to a call, and the questions that ask for one.
+
+Pure, but that `questions` looks at what the calls would do.
+"""
 
 from __future__ import annotations
 

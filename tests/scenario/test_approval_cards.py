@@ -273,3 +273,20 @@ async def test_a_card_that_slack_would_not_change_counts_no_more_all_the_same(de
 
     assert said == "This question is no longer open; nothing was changed."
     assert not (desk.workspace() / "n.txt").exists()
+
+
+async def test_a_card_that_a_process_left_behind_is_brought_up_to_date_by_the_next(
+    desk: Desk,
+) -> None:
+    call = write("n.txt", "seven")
+    desk.model.play([Say("I write.", calls=(call,)), Say("Never.", delay=60.0), END])
+    async with desk.treadle():
+        root, card = await question(desk)
+        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "chat.update", seconds=60.0))
+        await desk.slack.person("ada").click(card, "treadle_approve")
+        await desk.until(lambda: len(desk.model.requests) == 2)
+    assert has_buttons(now_shown(desk, card))
+    desk.slack.fail()
+    async with desk.treadle():
+        await desk.answered("#general", root, covers=root)
+        assert "✅ Approved by ada, " in await decided(desk, card)
