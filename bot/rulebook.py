@@ -45,8 +45,8 @@ class RuleBook:
 
     def changed(self, change: Callable[[Rule], Rule]) -> RuleBook:
         """The same book with every rule replaced by what `change` makes of it."""
-        parts = (tuple(map(change, part)) for part in (self.file, self.slack, self.off))
-        return RuleBook(*parts, self.slack_may_loosen)
+        file, slack, off = (tuple(map(change, part)) for part in (self.file, self.slack, self.off))
+        return RuleBook(file, slack, off, self.slack_may_loosen)
 
     def everything(self) -> Sequence[Rule]:
         """All rules: the file's, those made in Slack as they are asked, the switches."""

@@ -126,9 +126,7 @@ class _Judge:
         if found.verdict is Verdict.ALLOW:
             return Decided(call.id, found.verdict, found.reason, rule)
         ids = tuple(dict.fromkeys(person.id for person in people))
-        decided = Decided(
-            call.id, found.verdict, found.reason, rule, heard=ids, about=found.about
-        )
+        decided = Decided(call.id, found.verdict, found.reason, rule, heard=ids, about=found.about)
         if found.verdict is Verdict.DENY:
             return decided
         changes = self.hands.changes(name)

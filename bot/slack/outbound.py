@@ -13,7 +13,7 @@ from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
 from bot.slack.blocks import plain, section
 from bot.slack.markdown import RenderedMessage
 from bot.slack.threads import EVENT_TYPE, SlackThreads
-from bot.slack.web import NotSent, RateLimited, SlackClient, call
+from bot.slack.web import NotSent, RateLimited, SlackClient, call, read
 from bot.storage.deliveries import Deliveries, Delivery, State
 
 log = logging.getLogger(__name__)
@@ -29,8 +29,8 @@ MENDABLE = frozenset(
     }
 )
 """What the operator can mend, with a new token after a restart: nothing is given up for it."""
-UPDATE_WAITS = (0.5, 2.0, 5.0)
-"""Seconds before a message that could not be changed is changed again."""
+UPDATE_SECONDS = 30.0
+"""How long a change of a message is tried again."""
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -129,20 +129,12 @@ class ThreadPosts:
                 await self._out.deliveries.end(delivery.key, State.POSTED, ts)
 
     async def update(self, ts: str, message: RenderedMessage) -> None:
-        """Put the message in the place of the one at `ts`: decoration, so tried a few times only.
+        """Put the message in the place of the one at `ts`. Decoration, so tried for a while only.
 
         Raises the last DeliveryError.
         """
         arguments = self._content(message) | {"channel": self.channel, "ts": ts}
-        for wait in UPDATE_WAITS:
-            try:
-                await call(self._out.client, "chat.update", arguments)
-                return
-            except RateLimited as error:
-                await asyncio.sleep(min(error.seconds, 30.0))
-            except (NotSent, DeliveryUnknown):
-                await asyncio.sleep(wait)
-        await call(self._out.client, "chat.update", arguments)
+        await read(self._out.client, "chat.update", arguments, UPDATE_SECONDS)
 
     async def _try(self, key: str, post: Post) -> None:
         """Post until Slack takes it or says no for good. Raises DeliveryUnknown."""

@@ -11,15 +11,13 @@ import json
 import logging
 from collections.abc import Mapping
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot import words
 from bot.agent.consent import Choice
 from bot.errors import DeliveryError
 from bot.slack.blocks import Block
 from bot.slack.inbound import Payload, mapping_of, text_of, ts_of
 from bot.slack.people import SlackPeople
-from bot.slack.web import call
+from bot.slack.web import SlackClient, call
 from bot.storage.inbox import Item, Kind
 
 log = logging.getLogger(__name__)
@@ -106,7 +104,7 @@ def position(text: str) -> str:
 class Windows:
     """Opens windows in the background."""
 
-    def __init__(self, client: AsyncWebClient, people: SlackPeople) -> None:
+    def __init__(self, client: SlackClient, people: SlackPeople) -> None:
         self._client, self._people = client, people
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -125,7 +123,7 @@ class Windows:
         view = {"trigger_id": trigger_id, "view": reason_view(click)}
         try:
             async with asyncio.timeout(OPEN_SECONDS):
-                await call(self._client, "views.open", view)
+                await call(self._client, "views.open", view, patience=OPEN_SECONDS)
         except (DeliveryError, TimeoutError) as error:
             log.warning("the window for a reason was not opened: %s", error)
             self._people.whisper(click, words.no_window())

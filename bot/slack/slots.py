@@ -38,11 +38,13 @@ POSTS = Rate(1.0, 3.0, kept=2.0)
 METHODS: Mapping[str, Rate] = {
     STEPS: Rate(4.0, 30.0),
     "agents.sessions.setStatus": tier(50),
+    "chat.update": tier(50),
     "assistant.threads.setStatus": tier(600),
     "conversations.replies": tier(50),
     "reactions.add": tier(50),
     "reactions.remove": tier(20),
     "users.info": tier(100),
+    "views.open": tier(100),
     "views.publish": tier(100),
 }
 OTHERS = tier(20)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.agent import shown
-from bot.agent.entries import ApprovalAsked, Entry, Refused, Stopped, Told, User
-from bot.slack.card import permalink, waiting_line
+from bot.agent.entries import Entry, Refused, Stopped, Told, User
 from bot.slack.cards import Cards
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Outbound, Post, ThreadPosts
@@ -74,9 +73,8 @@ class SlackView:
         self._verbosity = outlet.verbosity(posts.channel)
         self._describe = outlet.describe
         self._footer = partial(outlet.footer, posts.channel)
-        self._url = outlet.url
         self._answerers = outlet.answerers
-        self._cards = Cards(posts, outlet.answerers)
+        self._cards = Cards(posts, outlet.answerers, outlet.url)
         self._entries: Sequence[Entry] = ()
         self._start = -1
         self._held_since: dict[str, float] = {}
@@ -200,7 +198,7 @@ class SlackView:
         if seq not in self._finals:
             waits = isinstance(self._entries[seq], Told)
             self._finals[seq] = (
-                (waiting_line(self._link(seq)),)
+                (self._cards.waiting_line(seq),)
                 if waits
                 else final_messages(self._entries, seq, self._footer, self._answerers)
             )
@@ -213,12 +211,6 @@ class SlackView:
             else:
                 posts.append(Post((key,), message, final=True))
         return [*posts[:-1], replace(posts[-1], covers=final_covers(self._entries[seq]))]
-
-    def _link(self, seq: int) -> str:
-        """The address of the question that was open at this position; "" if it is not known."""
-        asked = [i for i in range(seq) if isinstance(self._entries[i], ApprovalAsked)]
-        ts = self._cards.ts(asked[-1]) if asked else ""
-        return permalink(self._url, self._posts.channel, self._posts.root_ts, ts)
 
     def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
         """What may be posted now.

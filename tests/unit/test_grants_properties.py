@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bot.agent.consent import Answer, ApprovalAnswered, Grant
 from bot.agent.grants import Granting, fingerprint, standing
 from bot.patterns import Match, Pattern
-from bot.policy import Person, Place, Rule, Verdict, decide
+from bot.policy import Person, Place, Rule, Verdict
+from bot.rulebook import RuleBook
 from tests.unit.test_policy_properties import USERS, arguments, people, places, rule_lists
 
 WORKSPACE = "T-C0A"
@@ -33,44 +34,53 @@ def grants_for(draw: st.DrawFn, rules: list[Rule]) -> tuple[Grant, ...]:
     return tuple(draw(st.lists(one, max_size=6)))
 
 
+Case = tuple[RuleBook, Granting, list[Person], dict[str, object]]
+
+
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[Rule], Granting, list[Person], dict[str, object]]:
-    """Mostly rules that ask, so that there is something to grant."""
-    rules = draw(rule_lists)
+def cases(draw: st.DrawFn) -> Case:
+    """Rules of the file and rules made in Slack, often only such that ask, with grants."""
+    parts = [draw(rule_lists), draw(st.just([]) | rule_lists)]
     if draw(st.booleans()):
-        rules = [replace(rule, decision=Verdict.ASK) for rule in rules]
-    granting = Granting(draw(grants_for(rules)), draw(places), WORKSPACE)
+        parts = [[replace(rule, decision=Verdict.ASK) for rule in part] for part in parts]
+    file, slack = (tuple(part) for part in parts)
+    book = RuleBook(file, slack, slack_may_loosen=draw(st.booleans()))
+    granting = Granting(draw(grants_for([*file, *slack])), draw(places), WORKSPACE)
     given_it: dict[str, object] = {**draw(arguments)}
-    return rules, granting, draw(st.lists(people, min_size=1, max_size=3)), given_it
+    return book, granting, draw(st.lists(people, min_size=1, max_size=3)), given_it
 
 
-def verdict(granting: Granting, rules: list[Rule], who: list[Person], given: object) -> Verdict:
+def verdict(granting: Granting, book: RuleBook, who: list[Person], given: object) -> Verdict:
     assert isinstance(given, dict)
-    return granting.decide(rules, who, "run_command", given).verdict
+    return granting.decide(book, who, "run_command", given).verdict
+
+
+def without(granting: Granting, book: RuleBook, who: list[Person], given: object) -> Verdict:
+    """What is decided where nobody has approved anything."""
+    assert isinstance(given, dict)
+    return book.decide(who, granting.place, "run_command", given).verdict
 
 
 @given(cases())
 def test_a_grant_changes_nothing_but_an_ask_to_an_allow(
-    case: tuple[list[Rule], Granting, list[Person], dict[str, object]],
+    case: Case,
 ) -> None:
-    rules, granting, who, arguments = case
-    before = decide(rules, who, granting.place, "run_command", arguments).verdict
-    after = verdict(granting, rules, who, arguments)
+    book, granting, who, arguments = case
+    before = without(granting, book, who, arguments)
+    after = verdict(granting, book, who, arguments)
     assert after is before or (before, after) == (Verdict.ASK, Verdict.ALLOW)
 
 
 @given(cases())
 def test_what_is_allowed_by_grants_is_covered_for_each_person_and_each_rule_that_asks(
-    case: tuple[list[Rule], Granting, list[Person], dict[str, object]],
+    case: Case,
 ) -> None:
     """Judged another way: every rule that asks is taken away for whom a grant covers it."""
-    rules, granting, who, arguments = case
-    if verdict(granting, rules, who, arguments) is not Verdict.ALLOW:
+    book, granting, who, arguments = case
+    if verdict(granting, book, who, arguments) is not Verdict.ALLOW:
         return
     for person in who:
-        if decide(rules, [person], granting.place, "run_command", arguments).verdict is (
-            Verdict.ALLOW
-        ):
+        if without(granting, book, [person], arguments) is Verdict.ALLOW:
             continue
         assert any(
             grant.requester == person.id
@@ -81,7 +91,7 @@ def test_what_is_allowed_by_grants_is_covered_for_each_person_and_each_rule_that
                 and rule.decision is Verdict.ASK
                 and rule.selects(person, granting.place, "run_command") is Match.YES
                 and rule.fits(arguments) is Match.YES
-                for rule in rules
+                for rule in book.everything()
             )
             for grant in granting.grants
         )
@@ -97,36 +107,34 @@ OTHERWISE: list[Callable[[Grant], Grant]] = [
 
 @given(cases(), st.sampled_from(OTHERWISE))
 def test_a_grant_that_differs_in_anything_covers_nothing(
-    case: tuple[list[Rule], Granting, list[Person], dict[str, object]],
+    case: Case,
     otherwise: Callable[[Grant], Grant],
 ) -> None:
-    rules, granting, who, arguments = case
+    book, granting, who, arguments = case
     other = tuple(map(otherwise, granting.grants))
-    before = decide(rules, who, granting.place, "run_command", arguments).verdict
-    assert verdict(replace(granting, grants=other), rules, who, arguments) is before
+    before = without(granting, book, who, arguments)
+    assert verdict(replace(granting, grants=other), book, who, arguments) is before
 
 
 @given(cases())
 def test_each_of_several_people_must_be_covered(
-    case: tuple[list[Rule], Granting, list[Person], dict[str, object]],
+    case: Case,
 ) -> None:
-    rules, granting, who, arguments = case
-    alone = [verdict(granting, rules, [person], arguments) for person in who]
+    book, granting, who, arguments = case
+    alone = [verdict(granting, book, [person], arguments) for person in who]
     order = list(Verdict)
-    assert verdict(granting, rules, who, arguments) is max(alone, key=order.index)
+    assert verdict(granting, book, who, arguments) is max(alone, key=order.index)
 
 
 @given(cases(), st.booleans())
-def test_an_offer_is_for_one_person_and_is_enough_for_the_call(
-    case: tuple[list[Rule], Granting, list[Person], dict[str, object]], changes: bool
-) -> None:
-    rules, granting, who, arguments = case
-    offer = granting.offer(rules, who, "run_command", arguments, changes=changes)
+def test_an_offer_is_for_one_person_and_is_enough_for_the_call(case: Case, changes: bool) -> None:
+    book, granting, who, arguments = case
+    offer = granting.offer(book, who, "run_command", arguments, changes=changes)
     if offer is None:
         return
-    assert verdict(granting, rules, who, arguments) is Verdict.ASK
+    assert verdict(granting, book, who, arguments) is Verdict.ASK
     granted = replace(granting, grants=(*granting.grants, replace(offer, until=1.0)))
-    assert verdict(granted, rules, who, arguments) is Verdict.ALLOW
+    assert verdict(granted, book, who, arguments) is Verdict.ALLOW
     if changes:
         assert offer.patterns
 
@@ -162,5 +170,7 @@ def test_a_command_that_only_perhaps_matches_is_asked_about_in_spite_of_the_gran
     granting = Granting((grant,), Place("T", "C0A"), WORKSPACE)
     who = [Person("U0A")]
 
-    assert verdict(granting, [rule], who, {"command": "git log"}) is Verdict.ALLOW
-    assert verdict(granting, [rule], who, {"command": "git log\nrm -rf x"}) is Verdict.ASK
+    assert verdict(granting, RuleBook((rule,)), who, {"command": "git log"}) is Verdict.ALLOW
+    assert (
+        verdict(granting, RuleBook((rule,)), who, {"command": "git log\nrm -rf x"}) is Verdict.ASK
+    )
