@@ -32,9 +32,12 @@ def standing(entries: Sequence[Entry], now: float) -> tuple[Grant, ...]:
 
 
 def fingerprint(rule: Rule) -> str:
-    """Of everything that a rule says and where it is written: another rule has another one."""
+    """Of everything that a rule says: one that says anything else has another one.
+
+    Not of where it is written: a rule that is added above it changes nothing of it.
+    """
     patterns = [[pattern.argument, pattern.text] for pattern in rule.match]
-    form = [rule.place, rule.tool, rule.decision, rule.channel, rule.role, rule.user, patterns]
+    form = [rule.tool, rule.decision, rule.channel, rule.role, rule.user, patterns]
     return hashlib.sha256(json.dumps(form).encode()).hexdigest()
 
 

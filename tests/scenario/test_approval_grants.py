@@ -70,7 +70,7 @@ async def test_it_says_what_it_covers_and_what_it_covers_is_not_asked_again(desk
     assert "“Approve for this thread” covers, until " in shown
     assert (
         "every further Write in this thread where path matches reports/.* that this rule "
-        "(treadle.toml policy[1]) asks about because alice wants it, in the workspace "
+        "(treadle.toml line 1) asks about because alice wants it, in the workspace "
         "T0LOCAL-C0GENERAL. It covers nothing else and nobody else."
     ) in shown
     assert exists(desk, "reports/2")
@@ -138,7 +138,7 @@ async def test_another_rule_that_asks_too_is_not_covered(desk: Desk) -> None:
         await desk.answered("#general", root, covers=root)
 
     assert not exists(desk, "reports/secret")
-    assert "policy[2]" in desk.slack.visible_text(second)
+    assert "treadle.toml line 5" in desk.slack.visible_text(second)
 
 
 async def test_a_rule_that_forbids_is_stronger_than_a_grant(desk: Desk) -> None:

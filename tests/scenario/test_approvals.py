@@ -42,7 +42,7 @@ async def test_the_card_shows_the_call_and_the_turn_goes_on_with_an_admins_yes(d
         after = await decided(desk, card)
 
     assert shown.startswith("May I use Write?\nAsked for by alice.\n")
-    assert "Why I ask: treadle.toml policy[1] asks a person about write_file" in shown
+    assert "Why I ask: treadle.toml line 1 asks a person about write_file" in shown
     assert "What I thought: I write." in shown
     assert "n.txt (a new file)\n@@ -1,0 +1,1 @@\n+seven\n" in shown
     assert "An admin can answer until" in shown

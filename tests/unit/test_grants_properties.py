@@ -148,19 +148,19 @@ def test_a_grant_stands_until_its_time_is_over_and_from_an_answer_only() -> None
     assert standing([replace(entries[0], grant=None)], 1.0) == ()
 
 
-def test_two_rules_that_differ_in_anything_are_two_rules() -> None:
-    rule = Rule("run_command", Verdict.ASK, place="treadle.toml policy[1]")
+def test_two_rules_that_say_different_things_are_two_rules() -> None:
+    rule = Rule("run_command", Verdict.ASK, place="treadle.toml line 1")
     others = [
         replace(rule, tool="*"),
         replace(rule, channel=("C1",)),
         replace(rule, channel=()),
         replace(rule, role=("member",)),
         replace(rule, user=("U1",)),
-        replace(rule, place="treadle.toml policy[2]"),
         replace(rule, decision=Verdict.ALLOW),
     ]
 
     assert len({fingerprint(one) for one in (rule, *others)}) == len(others) + 1
+    assert fingerprint(replace(rule, place="treadle.toml line 9")) == fingerprint(rule)
 
 
 def test_a_command_that_only_perhaps_matches_is_asked_about_in_spite_of_the_grant() -> None:
@@ -168,9 +168,9 @@ def test_a_command_that_only_perhaps_matches_is_asked_about_in_spite_of_the_gran
     rule = Rule("run_command", Verdict.ASK, match=(Pattern("command", "git .*"),))
     grant = Grant("run_command", fingerprint(rule), (), "U0A", WORKSPACE, 9.0)
     granting = Granting((grant,), Place("T", "C0A"), WORKSPACE)
-    who = [Person("U0A")]
+    who, book = [Person("U0A")], RuleBook((rule,))
 
-    assert verdict(granting, RuleBook((rule,)), who, {"command": "git log"}) is Verdict.ALLOW
+    assert verdict(granting, book, who, {"command": "git log"}) is Verdict.ALLOW
     assert (
         verdict(granting, RuleBook((rule,)), who, {"command": "git log\nrm -rf x"}) is Verdict.ASK
     )
