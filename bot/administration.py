@@ -14,6 +14,7 @@ from bot.config import Settings
 from bot.runs.health import Health
 from bot.runs.turns import Turns
 from bot.shell import Shell
+from bot.storage.audit import Audit
 from bot.storage.database import HEAD
 from bot.storage.rules import Rules
 from bot.storage.writer import Writer
@@ -28,9 +29,9 @@ def floor_of(settings: Settings) -> Floor:
     return Floor(settings.rules, settings.access.slack_may_loosen, setting)
 
 
-async def open_live(settings: Settings, writer: Writer) -> Live:
+async def open_live(settings: Settings, writer: Writer, audit: Audit) -> Live:
     """The rules in force. Raises StorageError if those made in Slack cannot be read."""
-    live = Live(floor_of(settings), Rules(writer))
+    live = Live(floor_of(settings), Rules(writer, audit=audit))
     await live.load()
     return live
 
@@ -45,7 +46,7 @@ def explaining(
         if found is None:
             return words.nothing_refused_here()
         people = {entry.author: entry.name for entry in entries if isinstance(entry, User)}
-        naming = Naming(person=lambda person: people.get(person, person))
+        naming = Naming(lambda channel: f"<#{channel}>", lambda person: people.get(person, person))
         tool = names.get(found.call.name, found.call.name)
         gist = describe(found.call)
         return " ".join(explain.why(found, tool, gist, user, live.book, naming))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bot import words
@@ -16,6 +17,7 @@ from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
 from bot.model import ChatModel
 from bot.model.knowledge import DIALECT, REFUSES
 from bot.parts import all_tools, make_model, read_settings, reveal
+from bot.redact import Redactor, redact_log
 from bot.rehearsal import NAME as REHEARSAL
 from bot.shell import prove_sandbox
 from bot.slack.app import Visits, build_app
@@ -64,7 +66,9 @@ async def examine_host(
         checks.append(Check("socket mode", lambda: _socket(settings)))
         if wait:
             checks.append(Check("events", lambda: _events(settings, wait)))
-    return await examine(checks)
+    redactor = Redactor(settings.secrets)
+    redact_log(redactor)
+    return [replace(f, text=redactor.text(f.text)) for f in await examine(checks)]
 
 
 async def _settings(settings: Settings) -> str:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot import reports, words
-from bot.console import log_to_terminal, put, say, settings_for, start, warn
+from bot.console import log_to_terminal, put, redactor, say, settings_for, start, warn
 from bot.errors import TreadleError
 
 if TYPE_CHECKING:
-    from bot.main import Identity
+    from bot.main import Identity, Settings
+
+AUDIT_HEADS = "bot.audit.heads"
+"""What is logged there is to be kept where nobody can change it, so a server always logs it."""
 
 app = typer.Typer(
     name="treadle",
@@ -48,18 +51,20 @@ def run(host: Host = "127.0.0.1", port: Port = 3000, verbose: Verbose = False) -
     from bot.main import Need, run_slack
 
     settings = settings_for(Need.RUN, verbose=verbose)
+    logging.getLogger(AUDIT_HEADS).setLevel(logging.INFO)
+    safe = redactor(settings).text
     by_socket = settings.env.slack_app_token is not None
 
     def ready(identity: Identity) -> None:
         for warning in identity.warnings:
-            warn(warning)
+            warn(safe(warning))
         door = words.door_socket() if by_socket else words.door_http(host, port)
-        say(words.ready(identity.user, identity.team, settings.model_name, door))
+        say(safe(words.ready(identity.user, identity.team, settings.model_name, door)))
 
     async def serve() -> None:
         await run_slack(settings, stop=_stop_signal(), ready=ready, host=host, port=port)
 
-    _run(serve())
+    _run(settings, serve())
 
 
 @app.command()
@@ -89,7 +94,7 @@ def demo(
     async def serve() -> None:
         await run_demo(settings, stop=_stop_signal(), ready=ready, port=port)
 
-    _run(serve())
+    _run(settings, serve())
 
 
 @app.command()
@@ -100,7 +105,7 @@ def chat(verbose: Verbose = False) -> None:
     settings = settings_for(Need.CHAT, verbose=verbose)
     if not verbose:  # what ends a turn is said in the conversation, which is this terminal
         logging.getLogger("bot.runs.runner").setLevel(logging.ERROR)
-    _run(run_chat(settings, say, put))
+    _run(settings, run_chat(settings, say, put))
 
 
 @app.command()
@@ -125,11 +130,11 @@ def main() -> None:
     app()
 
 
-def _run(work: Coroutine[None, None, None]) -> None:
+def _run(settings: Settings, work: Coroutine[None, None, None]) -> None:
     try:
         asyncio.run(work)
     except TreadleError as error:
-        warn(str(error))
+        warn(redactor(settings).text(str(error)))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

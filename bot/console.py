@@ -14,6 +14,7 @@ from bot.errors import TreadleError
 
 if TYPE_CHECKING:
     from bot.main import Need, Settings
+    from bot.redact import Redactor
 
 T = TypeVar("T")
 
@@ -29,13 +30,19 @@ def start(load: Callable[[], Settings], verbose: bool) -> Settings:
     """The settings, with logging that never shows a secret; exits with 2 if they are wrong."""
     log_to_terminal(verbose)
     settings = told(load)
-    from bot.main import redacted_formatter
+    from bot.redact import redact_log
 
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(redacted_formatter(settings))
+    redact_log(redactor(settings))
     for warning in settings.warnings:
         warn(warning)
     return settings
+
+
+def redactor(settings: Settings) -> Redactor:
+    """What hides the configured secrets in a line before it is printed."""
+    from bot.redact import Redactor
+
+    return Redactor(settings.secrets)
 
 
 def told(work: Callable[[], T], code: int = 2) -> T:

@@ -24,7 +24,6 @@ from bot.config import Settings as Settings
 from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
-from bot.redact import RedactingFormatter, Redactor
 from bot.rehearsal import NAME as REHEARSAL
 from bot.slack.front import SlackFront, Wiring
 from bot.slack.patience import Patience
@@ -58,7 +57,24 @@ async def run_slack(
 async def serve(
     core: Core, wiring: Wiring, *, stop: asyncio.Event, ready: Callable[[Identity], None]
 ) -> None:
-    """Slack, from who we are to the last acknowledgement. What fails ends what was begun."""
+    """Slack until `stop` is set, which may be while it still tries to connect."""
+    serving = asyncio.create_task(_serve(core, wiring, ready))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+    if not serving.cancelled():
+        serving.result()
+
+
+async def _serve(core: Core, wiring: Wiring, ready: Callable[[Identity], None]) -> None:
+    """Slack, from who we are to the last acknowledgement, until it is cancelled.
+
+    What fails ends what was begun.
+    """
     _warn(core)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(core.model.close)
@@ -77,7 +93,7 @@ async def serve(
         runs.wake_all(unfinished)
         await stack.enter_async_context(core.sweeping(runs, wiring.patience.sweep))
         ready(front.identity)
-        await stop.wait()
+        await asyncio.Event().wait()
 
 
 async def run_demo(
@@ -164,15 +180,9 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,
-        tools=[(tool.name, tool.description.split("\n")[0]) for tool in core.usable()],
     )
 
 
 def _warn(core: Core) -> None:
     if core.shell.missed:
         log.warning(core.shell.off)
-
-
-def redacted_formatter(settings: Settings) -> logging.Formatter:
-    """The log's formatter: no configured secret passes it."""
-    return RedactingFormatter(Redactor(settings.secrets))

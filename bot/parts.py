@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot import sealing, words
-from bot.accounts import make_budget, rates
+from bot.accounts import Allowances, make_budget, rates
 from bot.admin.house import House, ToolInfo
 from bot.admin.live import Live, Setting
 from bot.administration import Status, explaining, open_live
@@ -92,6 +92,7 @@ class Core:
     audit: Audit
     live: Live
     refusals: Refusals
+    ledger: Ledger
     health: Health = field(default_factory=Health)
 
     @property
@@ -151,6 +152,7 @@ class Core:
             self.refusals,
             turns,
             state.lines,
+            Allowances(self.budget, self.ledger),
         )
 
     @asynccontextmanager
@@ -192,17 +194,18 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
         if isinstance(model, ChatModel):
             model.remember_in(capabilities)
         known = rates(settings, real=isinstance(model, ChatModel))
+        ledger = Ledger(writer, known)
         try:
             shell = await open_shell(settings)
-            live = await open_live(settings, writer)
+            live = await open_live(settings, writer, audit)
             async with trail.running(sealing.about_process(settings)):
                 yield Core(
                     settings,
                     redactor,
-                    Journals(writer, audit.chain, redactor.text, audit, Ledger(writer, known)),
+                    Journals(writer, audit.chain, redactor.text, audit, ledger),
                     Inbox(writer, redactor.text),
                     Deliveries(writer),
-                    make_budget(settings, writer, known),
+                    make_budget(settings, writer, known, audit),
                     capabilities,
                     model,
                     tools,
@@ -213,6 +216,7 @@ async def open_core(settings: Settings, model: ChatModel | RehearsalModel) -> As
                     audit,
                     live,
                     Refusals(writer),
+                    ledger,
                 )
         finally:
             await writer.close()

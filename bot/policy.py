@@ -165,12 +165,16 @@ def decide(
 
 def visible(rules: Sequence[Rule], people: Sequence[Person], place: Place, tool: str) -> bool:
     """False for a tool that would be denied whatever its arguments: the model is not shown it."""
+    return mildest(rules, people, place, tool) is not Verdict.DENY
+
+
+def mildest(rules: Sequence[Rule], people: Sequence[Person], place: Place, tool: str) -> Verdict:
+    """The mildest verdict that some arguments of the tool could get."""
 
     def fits(rule: Rule) -> Match:
         return Match.PERHAPS if rule.match else Match.YES
 
-    verdict = _decide(rules, people, place, tool, fits, _weakest).verdict
-    return verdict is not Verdict.DENY
+    return _decide(rules, people, place, tool, fits, _weakest).verdict
 
 
 def _decide(

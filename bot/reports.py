@@ -7,13 +7,16 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from bot import words
 from bot.agent.budgets import By
-from bot.console import log_to_terminal, say, settings_for, start, told
+from bot.console import log_to_terminal, redactor, say, settings_for, start, told
+
+if TYPE_CHECKING:
+    from bot.main import Settings
 
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ def list_(
     from bot.runs_report import list_runs
 
     settings = settings_for(Need.NOTHING)
-    say(told(lambda: list_runs(settings, limit)))
+    _lines(settings, lambda: list_runs(settings, limit).splitlines())
 
 
 @runs.command()
@@ -43,7 +46,7 @@ def show(thread: Annotated[str, typer.Argument(help="TEAM:CHANNEL:TS, as in the 
     from bot.runs_report import show_run
 
     settings = settings_for(Need.NOTHING)
-    _lines(lambda: list(show_run(settings, thread)))
+    _lines(settings, lambda: list(show_run(settings, thread)))
 
 
 def usage(
@@ -114,7 +117,9 @@ def explain(
     from bot.policy_report import explain_policy
 
     settings = settings_for(Need.NOTHING)
-    _lines(lambda: list(explain_policy(settings, user, channel, tool, arguments or [], role)))
+    _lines(
+        settings, lambda: list(explain_policy(settings, user, channel, tool, arguments or [], role))
+    )
 
 
 @policy.command()
@@ -125,17 +130,17 @@ def check(file: Annotated[str, typer.Argument(help="A configuration file.")]) ->
 
     environ = {**os.environ, "TREADLE_CONFIG": file}
     settings = start(lambda: read_settings(environ, Path.cwd(), Need.NOTHING), verbose=False)
-    found = _lines(lambda: check_policy(settings))
+    found = _lines(settings, lambda: check_policy(settings))
     if not found:
         say(words.policy_is_fine(file, len(settings.rules)))
     raise typer.Exit(1 if found else 0)
 
 
-def _lines(look: Callable[[], Sequence[str]]) -> Sequence[str]:
-    """Print what there is to say."""
+def _lines(settings: Settings, look: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """Print what there is to say; a secret that was configured after it was written is hidden."""
     lines = told(look)
-    for line in lines:
-        say(line)
+    if lines:
+        say(redactor(settings).text("\n".join(lines)))
     return lines
 
 

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bot.policy import Decision, Person, Place, Role, Rule, Verdict, decide, strictest, visible
+from bot.policy import (
+    Decision,
+    Person,
+    Place,
+    Role,
+    Rule,
+    Verdict,
+    decide,
+    mildest,
+    strictest,
+    visible,
+)
 
 STRICTEST_FIRST = (Verdict.DENY, Verdict.ASK, Verdict.ALLOW)
 _ROLES = (Role.MEMBER, Role.GUEST, Role.ADMIN)
@@ -40,8 +51,10 @@ class RuleBook:
         return all(visible(part, people, place, tool) for part in self._parts())
 
     def depends(self, person: Person, place: Place, tool: str) -> bool:
-        """Whether a rule about this person, place and tool looks at the arguments."""
-        return any(rule.match and rule.selects(person, place, tool) for rule in self.everything())
+        """Whether what holds for this person, place and tool depends on the arguments."""
+        mild = [mildest(part, [person], place, tool) for part in self._parts()]
+        strict = self.decide([person], place, tool, {}).verdict
+        return max(mild, key=list(Verdict).index) is not strict
 
     def changed(self, change: Callable[[Rule], Rule]) -> RuleBook:
         """The same book with every rule replaced by what `change` makes of it."""

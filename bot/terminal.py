@@ -117,8 +117,11 @@ class TerminalView:
     def live(self, piece: Piece | None) -> None:
         self._live.show(piece)
 
-    async def settle(self, entries: Sequence[Entry]) -> None:
+    async def settle(self, entries: Sequence[Entry], arrived: asyncio.Event | None = None) -> None:
         self.look(entries)
+
+    async def halt(self, entries: Sequence[Entry]) -> None:
+        """All is shown as soon as it is there."""
 
     async def notice(self, text: str, at: str) -> None:
         self._write(text)

@@ -32,6 +32,7 @@ def make_brains(
     clock: Clock,
     redact: Callable[[str], str],
 ) -> Brains:
+    """`redact` is for what no journal has cleaned: the names of files, and a diff of one."""
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
     if shell.off:
@@ -56,7 +57,7 @@ def make_brains(
         return Facts(
             words.place_of(thread.split(":", 2)[1]),
             missing=missing,
-            files=file_names(workspaces, thread),
+            files=tuple(map(redact, file_names(workspaces, thread))),
             system=platform.system(),
             machine=platform.machine(),
             python=platform.python_version(),

@@ -13,12 +13,14 @@ from bot.admin.grammar import Vocabulary, read_command
 from bot.admin.house import Asker, House, Running
 from bot.admin.live import Setting
 from bot.admin.requests import (
+    AddBudget,
     Choose,
     Forget,
     Help,
     MakeRule,
     Misread,
     Request,
+    ShowBudgets,
     ShowRules,
     ShowStatus,
     ShowTools,
@@ -28,6 +30,7 @@ from bot.admin.requests import (
     Why,
 )
 from bot.admin.rights import effect, rights
+from bot.agent.budgets import Cap, Scope
 from bot.errors import TreadleError
 
 SETTING_NAMES = {Setting.VERBOSITY: "verbosity", Setting.REPLIES: "replies"}
@@ -47,6 +50,10 @@ class Commands:
         if refusal is not None:
             # Who may not speak here may know why, unless the operator wants silence.
             return "" if self.house.silent else words.access_why(refusal)
+        return await self.carry_out(asker, request)
+
+    async def carry_out(self, asker: Asker, request: Request) -> str:
+        """What came of a request, or the sentence that says why nothing did."""
         try:
             return await self._answer(asker, request)
         except TreadleError as error:
@@ -67,7 +74,12 @@ class Commands:
             case Stop():
                 return await self._stop(asker, request)
             case ShowUsage():
-                return "\n".join(await usage_lines(self.house, asker))
+                place = asker.place
+                found = await self.house.budgets.lines(place.team, asker.person.id, place.channel)
+                return "\n".join(found)
+            case ShowBudgets():
+                asker.as_admin.must_be_one()
+                return "\n".join(await self.house.budgets.all_lines())
             case ShowStatus():
                 return "\n".join(await self.house.status(whole=asker.is_admin))
             case _:
@@ -91,10 +103,19 @@ class Commands:
                 await live.choose(admin, channel, setting, value)
                 now = live.value(setting, channel)
                 return words.chosen(SETTING_NAMES[setting], now, self.naming.channel(channel))
+            case AddBudget(cap, subject):
+                team = asker.place.team
+                if not await self.house.budgets.add(admin, cap, subject, team):
+                    return words.no_such_cap(cap.scope.value, cap.unit.value)
+                return words.budget_added(cap.amount, cap.unit.value, self._whose(cap, subject))
             case Switch(tool, on):
                 await live.switch(admin, tool, on=on)
                 return words.switched(tool, on)
         raise AssertionError(f"nobody carries out {request}")
+
+    def _whose(self, cap: Cap, subject: str) -> str:
+        show = self.naming.person if cap.scope is Scope.USER else self.naming.channel
+        return show(subject) if subject else words.EVERYBODY
 
     def _rules(self, asker: Asker) -> Sequence[str]:
         """Every rule, in the order in which it is asked. For admins: rules name people."""
@@ -102,7 +123,7 @@ class Commands:
             return [words.only_admins_see()]
         book = self.house.live.book
         lines = [
-            words.rule_line(rule.place, f"`{explain.in_words(rule, self.naming)}`")
+            words.rule_line(rule.place, explain.in_words(rule, self.naming))
             for rule in book.everything()
         ]
         return [words.rules_head(book.slack_may_loosen), *lines] if lines else [words.no_rules()]
@@ -158,11 +179,3 @@ def turn_line(turn: Running, naming: Naming) -> str:
     return words.turn_line(
         people, naming.channel(turn.channel), words.moment(turn.since), turn.waits
     )
-
-
-async def usage_lines(house: House, asker: Asker) -> Sequence[str]:
-    """What the person has used."""
-    if house.usage is None:
-        return [words.usage_not_counted()]
-    place = asker.place
-    return await house.usage.lines(place.team, asker.person.id, place.channel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot import words
 from bot.agent.entries import Answer, ApprovalAnswered, Decided, Entry, ModelReply, ToolCall
@@ -13,15 +13,16 @@ from bot.rulebook import RuleBook
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How a place shows channels and people, by their ids."""
+    """How a place shows channels and people, by their ids, and what is to be typed as it is."""
 
     channel: Callable[[str], str] = str
     person: Callable[[str], str] = str
+    code: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that was not made, the decision, and the answer where somebody was asked."""
+    """A call with its decision, and the answer where somebody was asked about it."""
 
     call: ToolCall
     decided: Decided
@@ -58,6 +59,19 @@ def _answer(entries: Sequence[Entry], call_id: str) -> ApprovalAnswered | None:
             return None
         if isinstance(entry, ApprovalAnswered) and entry.call_id == call_id:
             return entry
+    return None
+
+
+def answered_at(entries: Sequence[Entry], seq: int) -> Refusal | None:
+    """The call and the decision that the answer at this position is about."""
+    answer = entries[seq] if seq < len(entries) else None
+    if not isinstance(answer, ApprovalAnswered):
+        return None
+    for position in range(seq - 1, -1, -1):
+        entry = entries[position]
+        if isinstance(entry, Decided) and entry.call_id == answer.call_id:
+            found = refusal_at(entries, position)
+            return None if found is None else replace(found, answer=answer)
     return None
 
 
@@ -111,11 +125,11 @@ def _change(rule: Rule, tool: str, book: RuleBook) -> str:
 
 def in_words(rule: Rule, naming: Naming) -> str:
     """The rule as it would be typed behind `/treadle`."""
-    parts = [rule.decision.value, "everything" if rule.tool == "*" else rule.tool]
+    parts = [rule.decision.value, "everything" if rule.tool == "*" else naming.code(rule.tool)]
     parts += _clause(rule.channel, "in", "outside", naming.channel)
     parts += _clause(rule.role, "for", "except", lambda role: f"{role}s")
     parts += _clause(rule.user, "for", "except", naming.person)
-    conditions = [f"{pattern.argument} matches {pattern.text}" for pattern in rule.match]
+    conditions = [f"{p.argument} matches {naming.code(p.text)}" for p in rule.match]
     if conditions:
         parts.append(f"when {' and '.join(conditions)}")
     return " ".join(parts)

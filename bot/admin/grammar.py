@@ -7,18 +7,21 @@ Slack escapes channels, people and links where the manifest says `should_escape`
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from bot import words
 from bot.admin.live import Setting
 from bot.admin.requests import (
+    AddBudget,
     Choose,
     Forget,
     Help,
     MakeRule,
     Misread,
     Request,
+    ShowBudgets,
     ShowRules,
     ShowStatus,
     ShowTools,
@@ -27,7 +30,8 @@ from bot.admin.requests import (
     Switch,
     Why,
 )
-from bot.admin.selectors import Confused, Selectors, channel_id, read_selectors
+from bot.admin.selectors import Confused, Selectors, channel_id, read_selectors, user_id
+from bot.agent.budgets import Cap, Scope, Unit
 from bot.patterns import Pattern
 from bot.policy import Rule, Verdict
 
@@ -45,8 +49,9 @@ SIMPLE: Mapping[str, Request] = {
     "usage": ShowUsage(),
     "status": ShowStatus(),
 }
+AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 SETTINGS = {"verbosity": Setting.VERBOSITY, "replies": Setting.REPLIES}
-WORDS = (*Verdict, *SIMPLE, *SETTINGS, "forget", "switch", "stop")
+WORDS = (*Verdict, *SIMPLE, *SETTINGS, "forget", "switch", "stop", "budget")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,12 @@ def _other(word: str, rest: list[str], known: Vocabulary) -> Request:
             return Forget(int(number.removeprefix("#")))
         case ("forget", _):
             raise Confused(words.form_forget())
+        case ("budget", []):
+            return ShowBudgets()
+        case ("budget", ["add", amount, unit, *whose]):
+            return _budget(amount, unit, rest[3:] if whose else [], known.here)
+        case ("budget", _):
+            raise Confused(words.form_budget())
         case ("switch", [tool, ("on" | "off") as way]) | ("switch", [("on" | "off") as way, tool]):
             return Switch(_tool(tool, known.tools), way == "on")
         case ("switch", _):
@@ -95,6 +106,23 @@ def _other(word: str, rest: list[str], known: Vocabulary) -> Request:
         case (name, _) if name in SIMPLE:
             raise Confused(words.form_simple(name))
     raise Confused(words.command_unknown(word, nearest(word, WORDS)))
+
+
+def _budget(amount: str, unit: str, whose: list[str], here: str) -> Request:
+    scope, subject = Scope.ALL, ""
+    match [part.lower() for part in whose]:
+        case [] | ["for", "everyone" | "everybody" | "all"]:
+            pass
+        case ["for", _]:
+            scope, subject = Scope.USER, user_id(whose[1])
+        case ["in", _]:
+            scope, subject = Scope.CHANNEL, channel_id(whose[1], here)
+        case _:
+            raise Confused(words.form_budget())
+    plain = amount.replace(",", "")
+    if unit not in list(Unit) or not AMOUNT.fullmatch(plain) or not float(plain):
+        raise Confused(words.form_budget())
+    return AddBudget(Cap(scope, Unit(unit), float(plain)), subject)
 
 
 def _rule(decision: Verdict, rest: str, known: Vocabulary) -> Request:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.admin.live import Admin, Live
+from bot.agent.budgets import Cap
 from bot.agent.entries import ToolCall
 from bot.policy import Person, Place, Refusal, Role
 from bot.storage.refusals import Refusals
@@ -50,11 +51,22 @@ class Turns(Protocol):
         ...
 
 
-class Usage(Protocol):
-    """What was used, in lines for people."""
+class Budgets(Protocol):
+    """What was used today, and the caps on it."""
 
     async def lines(self, team: str, user: str, channel: str) -> Sequence[str]:
-        """What this person, and what this channel, has used and may still use."""
+        """What this person and this channel have used today, and how full their caps are."""
+        ...
+
+    async def all_lines(self) -> Sequence[str]:
+        """What everybody together has used today, and how full their caps are."""
+        ...
+
+    async def add(self, admin: Admin, cap: Cap, subject: str, team: str) -> bool:
+        """Add an amount to a cap for today; False if there is no such cap.
+
+        `subject` is a user or channel id, or "" for everybody. Raises NotPermitted.
+        """
         ...
 
 
@@ -62,12 +74,6 @@ class Status(Protocol):
     """How things are, one line each; reasons and host names only in the `whole`, for admins."""
 
     async def __call__(self, *, whole: bool) -> Sequence[str]: ...
-
-
-class Recent(Protocol):
-    """What was answered lately when somebody was asked, in lines for people, newest first."""
-
-    async def lines(self, team: str) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +99,7 @@ class House:
     """Everything behind `/treadle` and the Home tab.
 
     `names` maps every name of a tool to its own; `describe` is a call's key argument. `refusal`
-    says why somebody may not speak here, and `silent` that they are not told. What this release
-    does not count (`usage`) or keep (`recent`) is None.
+    says why somebody may not speak here, and `silent` that they are not told.
     """
 
     live: Live
@@ -106,5 +111,4 @@ class House:
     refusals: Refusals
     turns: Turns
     status: Status
-    usage: Usage | None = None
-    recent: Recent | None = None
+    budgets: Budgets

@@ -83,6 +83,11 @@ class Live:
         """Those made in Slack, oldest first."""
         return self._made.rules
 
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """What was chosen in Slack for channels."""
+        return [choice for choice in self._made.choices if not _is_switch(choice)]
+
     def value(self, setting: Setting, channel: str) -> str:
         """The value of a setting in a channel: as chosen in Slack, else as in the file."""
         choice = self.choice(channel, setting.value)
@@ -109,9 +114,9 @@ class Live:
 
     async def forget(self, admin: Admin, number: int) -> SlackRule | None:
         """Take a rule back; None if there was none with this number."""
-        admin.must_be_one()
+        by = admin.must_be_one()
         old = next((rule for rule in self._made.rules if rule.number == number), None)
-        gone = await self.stored.remove(number)
+        gone = await self.stored.remove(number, by)
         await self.load()
         return old if gone else None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bot.admin.live import Setting
+from bot.agent.budgets import Cap
 from bot.policy import Rule
 
 
@@ -77,6 +78,19 @@ class ShowUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowBudgets:
+    """What everybody together has used, and how full the caps are."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddBudget:
+    """More of a cap for today; `subject` is a user or channel id, "" for everybody."""
+
+    cap: Cap
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShowStatus:
     """How things are: model, sandbox, turns, database."""
 
@@ -90,5 +104,5 @@ class Misread:
 
 Request: TypeAlias = (
     Help | ShowTools | MakeRule | ShowRules | Forget | Choose | Switch | Why | Stop | ShowUsage
-    | ShowStatus | Misread
+    | ShowBudgets | AddBudget | ShowStatus | Misread
 )  # fmt: skip

@@ -97,10 +97,11 @@ def _people(
         return tuple(mark + role for role in roles), None
     if roles:
         raise Confused(words.roles_or_people(decision))
-    return None, tuple(mark + _user_id(item) for item in items)
+    return None, tuple(mark + user_id(item) for item in items)
 
 
-def _user_id(text: str) -> str:
+def user_id(text: str) -> str:
+    """The id of a person as Slack writes it. Raises Confused."""
     if _GROUP.fullmatch(text):
         raise Confused(words.no_groups())
     found = _PERSON.fullmatch(text)

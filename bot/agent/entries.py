@@ -215,10 +215,15 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Somebody stopped the turn."""
+    """Somebody stopped the turn.
+
+    Or, where `parts` is not 0, the delivery of its answer: of so many messages, `posted` stand.
+    """
 
     covers: tuple[str, ...]
     by: str
+    posted: int = 0
+    parts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot import words
 from bot.agent.entries import (
+    Answered,
     Entry,
     ModelReply,
     Observation,
@@ -89,6 +90,10 @@ def stop_notice(entries: Sequence[Entry], seq: int) -> str:
     """What people read of the stop at this position: who, what was done and what was not."""
     stop = entries[seq]
     assert isinstance(stop, Stopped)
+    if stop.parts:
+        answer = max(i for i in range(seq) if isinstance(entries[i], Answered))
+        finished = work_of(open_turn(entries[:answer]))
+        return words.delivery_stopped(stop.by, stop.posted, stop.parts, _names(finished.done))
     work = work_of(open_turn(entries[:seq]))
     done, broken, left = _names(work.done), _names(work.broken), _names(work.left)
     return words.stopped(stop.by, done, broken, left)

@@ -34,9 +34,7 @@ MatchTable: TypeAlias = Annotated[
     Mapping[str, str], AfterValidator(values.match_table), WrapSerializer(thawed)
 ]
 Selector: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(values.one_or_more)]
-Verbosity: TypeAlias = Annotated[
-    Literal["steps", "quiet", "full"], BeforeValidator(values.not_a_card)
-]
+Verbosity: TypeAlias = Literal["steps", "card", "quiet", "full"]
 Replies: TypeAlias = Literal["always", "mention"]
 
 

@@ -91,13 +91,6 @@ def one_or_more(value: object) -> object:
     return (value,) if isinstance(value, str) else listed(value)
 
 
-def not_a_card(value: object) -> object:
-    """The verbosity "card" belongs to the contract and comes with a later release."""
-    if value == "card":
-        raise ValueError('is "card", which this release does not have')
-    return value
-
-
 def paths(items: tuple[str, ...]) -> tuple[str, ...]:
     """Paths; whether they exist is not looked at."""
     return _each(items, lambda item: bool(item.strip()) and item.isprintable(), "no path")

@@ -83,6 +83,20 @@ class Clicks(Acting):
             payload |= {"view": view, "is_cleared": False}
             await self._ask(Kind.INTERACTIVE, payload)
 
+    async def forge_click(self, view: Json, action_id: str, block_id: str = "") -> None:
+        """Click on another person's view: what Slack never lets anybody do, for hostile tests."""
+        await self._click_view(view, action_id, block_id, None, None)
+
+    async def forge_submission(self, view: Json, values: Json) -> None:
+        """Submit another person's modal, with anything in it."""
+        filled = {**view, "state": {"values": values}}
+        payload = interactions.base(self._world, self.member, "view_submission", view["id"])
+        await self._ask(Kind.INTERACTIVE, payload | {"view": filled, "response_urls": []})
+
+    async def send_interaction(self, payload: Json) -> None:
+        """Send the app an interaction of any form at all, for hostile tests."""
+        await self._ask(Kind.INTERACTIVE, payload)
+
     def modal(self) -> Json | None:
         """The modal on top of this person's screen, if there is one."""
         stack = self._world.views.stacks.get(self.id)

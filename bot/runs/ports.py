@@ -81,8 +81,19 @@ class View(Protocol):
         """A piece of the reply that is arriving; None: its pieces so far are void. Never raises."""
         ...
 
-    async def settle(self, entries: Sequence[Entry]) -> None:
-        """Return when everything that must stand in the thread stands there (or was given up)."""
+    async def settle(self, entries: Sequence[Entry], arrived: asyncio.Event | None = None) -> None:
+        """Return when everything that must stand in the thread stands there (or was given up).
+
+        Once something new has `arrived`, when everything does that people wait for.
+        """
+        ...
+
+    async def halt(self, entries: Sequence[Entry]) -> tuple[int, int] | None:
+        """Begin no post until the next look.
+
+        Returns how many messages of the latest answer stand, and of how many; None if all do, with
+        all that led to it.
+        """
         ...
 
     async def notice(self, text: str, at: str) -> None:

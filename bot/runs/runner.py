@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 
 from bot import words
 from bot.agent import guard
@@ -56,9 +58,9 @@ class Runner:
             while journal is not None:
                 if journal.parked or not journal.is_open:
                     await journal.take_inbox()  # an open turn takes it when its calls are done
-                while not await self._unless_stopped(journal, view):
+                while not await _unless_stopped(journal, partial(self._turn, journal, view)):
                     await journal.halt()
-                await view.settle(journal.entries)
+                await self._deliver(journal, view)
                 left = journal.left if journal.parked else ()
                 if not signals.arrived.is_set() and await self.journals.finish(thread, left):
                     return
@@ -112,20 +114,11 @@ class Runner:
         failed = Failed(covers(journal.turn), words.broke_off(broken_off))
         await journal.append(*interruptions(journal.turn), failed)
 
-    async def _unless_stopped(self, journal: ThreadJournal, view: View) -> bool:
-        """Run the turn to its end, or break it off when somebody stops it: then False."""
-        if await journal.stopped():
-            return False
-        task = asyncio.create_task(self._turn(journal, view))
-        try:
-            while await _first(task, journal.signals.stop):
-                if await journal.stopped():
-                    return False
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-        task.result()
-        return True
+    async def _deliver(self, journal: ThreadJournal, view: View) -> None:
+        """Return when what must stand in the thread stands there; a stop breaks it off."""
+        settle = partial(view.settle, journal.entries, journal.signals.arrived)
+        while not await _unless_stopped(journal, settle):
+            await journal.break_off()
 
     async def _turn(self, journal: ThreadJournal, view: View) -> None:
         if journal.parked or not (asking := covers(journal.turn)):
@@ -152,6 +145,24 @@ class Runner:
             error_id = uuid.uuid4().hex[:8]
             log.exception("error %s in thread %s", error_id, journal.thread)
             await journal.append(Failed(covers(journal.turn), words.bug(error_id), error_id))
+
+
+async def _unless_stopped(
+    journal: ThreadJournal, work: Callable[[], Coroutine[None, None, None]]
+) -> bool:
+    """Do the work to its end, or break it off when somebody stops it: then False."""
+    if await journal.stopped():
+        return False
+    task = asyncio.create_task(work())
+    try:
+        while await _first(task, journal.signals.stop):
+            if await journal.stopped():
+                return False
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    task.result()
+    return True
 
 
 async def _first(task: asyncio.Task[None], stop: asyncio.Event) -> bool:

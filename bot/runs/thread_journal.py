@@ -9,6 +9,7 @@ from bot.agent.approvals import pending
 from bot.agent.entries import Entry, covers, open_turn
 from bot.agent.work import interruptions
 from bot.errors import ItemChanged
+from bot.runs.delivering import delivery_stop, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
 from bot.storage.inbox import Inbox, Item, StoredItem
@@ -78,7 +79,29 @@ class ThreadJournal:
             return False
         self.signals.stop.clear()
         items = await self._inbox.waiting(self.thread)
-        return self.is_open and await self._intake.stops(self._entries, items)
+        if self.is_open:
+            return await self._intake.stops(self._entries, items)
+        return await delivery_stop(self._intake.door, self._entries, items) is not None
+
+    async def break_off(self) -> None:
+        """Let nothing be posted any more that is not yet: the answer, or a question to people."""
+        await (self.halt() if self.is_open else self._stop_delivery())
+        if self.is_open:
+            self.signals.arrived.set()  # another turn has begun
+
+    async def _stop_delivery(self) -> None:
+        items = await self._waiting()
+        stop = await delivery_stop(self._intake.door, self._entries, items)
+        standing = await self._view.halt(self._entries) if stop is not None else None
+        if stop is None or standing is None:
+            return
+        name = await self._intake.people.name(stop.item.author, stop.item.team)
+        older = [stored for stored in items if float(stored.item.ts) < float(stop.item.ts)]
+        ends_more = self._intake.addressed(self._entries, self._root_addressed, older)
+        said = () if ends_more or not stop.item.text else (stop.item.ts,)
+        stopped = stopped_delivery(self._entries, said, name, *standing)
+        handled = None if ends_more else stop.id
+        await self._unchanged(lambda: self._take([stopped], handled))
 
     async def halt(self) -> None:
         """Write down what is running as interrupted, then take what arrived: the stop."""
@@ -111,7 +134,8 @@ class ThreadJournal:
             self.signals.arrived.set()  # what is left is taken before the model is asked
         return bool(new)
 
-    async def _take(self, first: Sequence[Entry] = ()) -> bool:
+    async def _take(self, first: Sequence[Entry] = (), handled: int | None = None) -> bool:
+        """Take what waits, behind the entries `first`, which are about the item `handled`."""
         self.signals.stop.clear()  # all that has come is taken now, a stop as well
         items = await self._waiting()
         if not items:
@@ -122,7 +146,8 @@ class ThreadJournal:
         if not self._entries and await self._fetch_missed(items[0].item):
             items = await self._waiting()
         so_far = [*self._entries, *first]
-        new = [*first, *await self._intake.entries(so_far, self._root_addressed, items)]
+        rest = [stored for stored in items if stored.id != handled]
+        new = [*first, *await self._intake.entries(so_far, self._root_addressed, rest)]
         await self._append(new, items)
         return bool(new)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from bot import words
 from bot.agent import card_text
-from bot.agent.approvals import Card, Line, card_at
+from bot.agent.approvals import Card, Line, card_at, card_start
 from bot.agent.consent import Choice
 from bot.agent.entries import Entry
 from bot.inert import inert
@@ -62,6 +62,12 @@ def card_message(card: Card, answerers: str) -> RenderedMessage:
         blocks += [context(text) for text in small]
     came = "" if card.open else " ".join(card_text.outcome(line) for line in card.lines)
     return RenderedMessage(notification(inert(f"{asks} {came}".strip())), tuple(blocks))
+
+
+def card_key(entries: Sequence[Entry], seq: int) -> str:
+    """What the card of the question at this position is known by among a thread's posts."""
+    start = card_start(entries, seq)
+    return f"f{start}.{len(question_messages(entries, start, '')) - 1}"
 
 
 def waiting_line(link: str) -> RenderedMessage:

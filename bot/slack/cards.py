@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from bot.agent.approvals import Card, card_at, card_start
 from bot.agent.entries import ApprovalAsked, Entry
 from bot.errors import DeliveryError
-from bot.slack.card import card_message, permalink, question_messages, waiting_line
-from bot.slack.markdown import RenderedMessage
+from bot.slack.card import card_key, card_message
 from bot.slack.outbound import ThreadPosts
 
 log = logging.getLogger(__name__)
@@ -29,9 +28,9 @@ State = tuple[int, bool]
 class Cards:
     """The cards of one thread from position `start` on, which `look` is first told of."""
 
-    def __init__(self, posts: ThreadPosts, answerers: str, url: str) -> None:
-        """`answerers` says who may answer, `url` is the workspace's address."""
-        self._posts, self._answerers, self._url = posts, answerers, url
+    def __init__(self, posts: ThreadPosts, answerers: str) -> None:
+        """`answerers` says who may answer."""
+        self._posts, self._answerers = posts, answerers
         self._start: int | None = None
         self._entries: Sequence[Entry] = ()
         self._shown: dict[int, State] = {}
@@ -71,21 +70,9 @@ class Cards:
             card = card_at(self._entries, seq)
             if _state(card) == self._shown.get(seq, (0, False)):
                 continue
-            if ts := self._ts(seq):
+            if ts := self._posts.ts_of.get(card_key(self._entries, seq)):
                 return ts, card
         return None
-
-    def waiting_line(self, seq: int) -> RenderedMessage:
-        """The line for the message that waits at this position, with a link to the card."""
-        asked = [i for i in range(seq) if isinstance(self._entries[i], ApprovalAsked)]
-        ts = self._ts(asked[-1]) if asked else ""
-        return waiting_line(permalink(self._url, self._posts.channel, self._posts.root_ts, ts))
-
-    def _ts(self, seq: int) -> str:
-        """The `ts` of the card of the question at this position; "" if it is not known."""
-        start = card_start(self._entries, seq)
-        last = len(question_messages(self._entries, start, self._answerers)) - 1
-        return self._posts.ts_of.get(f"f{start}.{last}") or ""
 
 
 def is_card(entries: Sequence[Entry], seq: int) -> bool:

@@ -9,27 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 
 from bot import words
 from bot.admin.commands import Commands
-from bot.admin.explain import Naming
 from bot.admin.house import Asker, House
 from bot.errors import LookupFailed
-from bot.inert import inert
 from bot.policy import Place
-from bot.slack.blocks import clip, escape
 from bot.slack.inbound import Payload, text_of
+from bot.slack.mrkdwn import MARKS, shown
 from bot.slack.people import SlackPeople
 from bot.slack.web import SlackClient, respond
 
 log = logging.getLogger(__name__)
 
-MARKS = Naming(lambda channel: f"<#{channel}>", lambda person: f"<@{person}>")
-"""Channels and people as Slack shows them by name; in an ephemeral message that tells nobody."""
 LIMIT = 11_000
 """Characters of an answer; Slack was seen to refuse a little over 13,000."""
-_MARK = re.compile(r"&lt;([#@][A-Z][A-Z0-9]+)&gt;")
 
 
 class SlashCommands:
@@ -61,7 +55,7 @@ class SlashCommands:
             log.exception("a command was not answered")
             text = words.command_broke()
         if text:
-            body = {"response_type": "ephemeral", "text": shown(text)}
+            body = {"response_type": "ephemeral", "text": shown(text, LIMIT)}
             await respond(self._client, text_of(command, "response_url"), body)
 
     async def _text(self, command: Payload) -> str:
@@ -73,8 +67,3 @@ class SlashCommands:
         name = await self._people.name(user, team)
         asker = Asker(person, name, Place(team, text_of(command, "channel_id")))
         return await self._commands.answer(asker, text_of(command, "text"))
-
-
-def shown(text: str) -> str:
-    """An answer as mrkdwn in which nothing is live but the names of channels and people."""
-    return clip(_MARK.sub(r"<\1>", escape(inert(text))), LIMIT)

@@ -16,7 +16,9 @@ from bot.errors import ConfigError
 from bot.slack.app import Visits, build_app
 from bot.slack.commands import SlashCommands
 from bot.slack.home import Home
-from bot.slack.inbound import Self, text_of
+from bot.slack.inbound import Self
+from bot.slack.live_ends import LiveCards
+from bot.slack.mail import Mail
 from bot.slack.outbound import Outbound
 from bot.slack.pacing import Pacer
 from bot.slack.patience import Patience
@@ -28,6 +30,7 @@ from bot.slack.signs import Signs
 from bot.slack.slots import LocalSlots, Slots
 from bot.slack.sockets import Sockets
 from bot.slack.steps import Describe
+from bot.slack.streams import MessageForm, StreamForm
 from bot.slack.threads import SlackThreads
 from bot.slack.view import SlackOutlet
 from bot.slack.web import SlackClient, close_client, web_client
@@ -57,7 +60,6 @@ class Wiring:
     redact: Callable[[str], str]
     deliveries: Deliveries
     model: str
-    tools: Sequence[tuple[str, str]]
     patience: Patience = field(default_factory=Patience)
     slots: Slots | None = None
     """Where Slack's limits are counted; None: in this process."""
@@ -73,15 +75,25 @@ class SlackFront:
             client, wiring.admins, wiring.slack_admins, wiring.patience.person
         )
         self.threads = SlackThreads(client, self.people, self._me)
+        mail = Mail(client)
         outbound = Outbound(
-            client,
+            mail,
             wiring.deliveries,
             self.threads,
-            wiring.redact,
             wiring.patience.look_up,
+        )
+        cards = LiveCards(
+            mail,
+            wiring.deliveries,
+            self.threads,
+            wiring.describe,
+            wiring.patience.stream,
+            StreamForm(mail),
+            MessageForm(mail),
         )
         self.outlet = SlackOutlet(
             outbound,
+            cards,
             Signs(client, wiring.patience.silent),
             wiring.verbosity,
             wiring.describe,
@@ -89,9 +101,9 @@ class SlackFront:
             wiring.answerers,
             identity.url,
         )
-        self._home = Home(client, wiring.model, wiring.tools)
         self._windows = Windows(client, self.people)
         self._commands: SlashCommands | None = None
+        self._home: Home | None = None
         self._sockets: Sockets | None = None
         self._server: web.AppRunner | None = None
 
@@ -99,7 +111,8 @@ class SlackFront:
     async def open(cls, wiring: Wiring) -> SlackFront:
         """Find out who we are. Raises ConfigError if Slack refuses the token."""
         slots = wiring.slots or LocalSlots(wiring.patience.pace)
-        client = web_client(wiring.bot_token, wiring.api_url, Pacer(slots, time.monotonic))
+        pacer = Pacer(slots, time.monotonic)
+        client = web_client(wiring.bot_token, wiring.api_url, pacer, wiring.redact)
         try:
             return cls(wiring, client, await identify(client))
         except BaseException:
@@ -110,11 +123,15 @@ class SlackFront:
         """Let events in. Raises ConfigError if Slack refuses the app token or a port is taken."""
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
-        self._commands = SlashCommands(self._client, self.people, house)
+        commands = SlashCommands(self._client, self.people, house)
+        home = Home(self._client, self.people, house, wiring.model)
+        self._commands, self._home = commands, home
         visits = Visits(
-            lambda event: self._home.opened(text_of(event, "user")),
-            command=self._commands.received,
-            ask_reason=self._windows.ask_reason,
+            home.opened,
+            home.clicked,
+            home.submitted,
+            commands.received,
+            self._windows.ask_reason,
         )
         app = build_app(self._client, self.identity, self._me, secret, store, visits)
         if wiring.app_token:
@@ -131,10 +148,9 @@ class SlackFront:
             await self._server.cleanup()
 
     async def close(self) -> None:
-        if self._commands is not None:
-            await self._commands.close()
-        await self._home.close()
-        await self._windows.close()
+        for visited in (self._commands, self._home, self._windows):
+            if visited is not None:
+                await visited.close()
         await self.people.close()
         await close_client(self._client)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot import words
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
 from bot.slack.blocks import plain, section
+from bot.slack.mail import Letter, Letters, Mail
 from bot.slack.markdown import RenderedMessage
-from bot.slack.threads import EVENT_TYPE, SlackThreads
-from bot.slack.web import NotSent, RateLimited, SlackClient, call, read
+from bot.slack.threads import SlackThreads
+from bot.slack.web import RateLimited, read
 from bot.storage.deliveries import Deliveries, Delivery, State
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,9 @@ MENDABLE = frozenset(
 """What the operator can mend, with a new token after a restart: nothing is given up for it."""
 UPDATE_SECONDS = 30.0
 """How long a change of a message is tried again."""
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 30.0
+"""Seconds between tries while Slack is out of reach or the token is refused."""
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -38,22 +42,28 @@ TOO_MUCH = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message to be sent: the pieces it shows, the messages it answers, whether people wait."""
+    """A message to be sent: the pieces it shows, the messages it answers, whether people wait.
+
+    If it cannot be posted, `askers` are told; `rest` are the pieces that are given up with it, and
+    `owed` the messages that they together answer.
+    """
 
     shows: tuple[str, ...]
     message: RenderedMessage
     covers: tuple[str, ...] = ()
     final: bool = False
+    askers: tuple[str, ...] = ()
+    rest: tuple[str, ...] = ()
+    owed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outbound:
     """What the posts of all threads share."""
 
-    client: SlackClient
+    mail: Mail
     deliveries: Deliveries
     threads: SlackThreads
-    redact: Callable[[str], str]
     look_up_seconds: float
 
 
@@ -78,6 +88,7 @@ class ThreadPosts:
         self.shown = {key for d in earlier if d.state is not State.REFUSED for key in d.pieces}
         self.ts_of = {d.pieces[0]: d.ts for d in earlier if d.ts}
         self._in_doubt = [d for d in earlier if d.state is State.TRYING]
+        self._wait = FIRST_WAIT
 
     def seconds_to_look_up(self) -> float | None:
         """Until the next post in doubt may be looked up; None if none is in doubt."""
@@ -88,16 +99,41 @@ class ThreadPosts:
         """The pieces of the posts in doubt."""
         return [key for delivery in self._in_doubt for key in delivery.pieces]
 
+    def stands(self, post: Post) -> bool:
+        """Whether the post stands in the thread, or is believed to."""
+        return self.shown.issuperset(post.shows)
+
     async def send(self, post: Post) -> None:
-        """Post the message; the slot must have been granted. In doubt, it is looked up later."""
+        """Try to post the message once; the slot must have been granted.
+
+        Where Slack cannot take it now its pieces are missing again, and may be posted with others;
+        in doubt, it is looked up later.
+        """
         key = f"{self._thread}#{post.shows[0]}"
         delivery = await self._out.deliveries.begin(self._thread, key, post.shows)
         self.shown |= set(post.shows)
         try:
-            await self._try(key, post)
+            ts = await self._out.mail.post(
+                self.channel, post.message, key, post.covers, self.root_ts
+            )
         except DeliveryUnknown as error:
             log.warning("%s: %s It will be looked up.", key, error)
             self._in_doubt.append(delivery)
+        except asyncio.CancelledError:
+            self._in_doubt.append(delivery)
+            raise
+        except DeliveryRefused as error:
+            await self._refused(key, post, error)
+        except DeliveryError as error:
+            log.info("%s waits: %s", key, error)
+            await self._take_back(key, post)
+            if not isinstance(error, RateLimited):  # whose wait is the pacer's
+                await self._back_off()
+        else:
+            self._wait = FIRST_WAIT
+            self._on_posted()
+            self.ts_of[post.shows[0]] = ts
+            await self._out.deliveries.end(key, State.POSTED, ts)
 
     async def look_up(self, rebuild: Callable[[Sequence[str]], Post | None]) -> None:
         """Look for the oldest post in doubt. If it is not there, its pieces are missing again.
@@ -114,6 +150,7 @@ class ThreadPosts:
             log.warning("%s cannot be looked up: %s", delivery.key, error)
             post = rebuild(delivery.pieces)
             if post is not None and post.final:
+                await self._out.mail.client.pacer.slot(self.channel, urgent=True)
                 await self.send(_marked(post))
             else:
                 await self._out.deliveries.end(delivery.key, State.GIVEN_UP)
@@ -133,77 +170,53 @@ class ThreadPosts:
 
         Raises the last DeliveryError.
         """
-        arguments = self._content(message) | {"channel": self.channel, "ts": ts}
-        await read(self._out.client, "chat.update", arguments, UPDATE_SECONDS)
+        content = {"text": message.text, "blocks": list(message.blocks)}
+        arguments: dict[str, object] = {"channel": self.channel, "ts": ts, **content}
+        await read(self._out.mail.client, "chat.update", arguments, UPDATE_SECONDS)
 
-    async def _try(self, key: str, post: Post) -> None:
-        """Post until Slack takes it or says no for good. Raises DeliveryUnknown."""
-        wait = 1.0
-        while True:
-            try:
-                ts = await self._post_message(key, post)
-            except RateLimited as error:
-                log.info("%s: %s", key, error)
-                await self._out.client.pacer.slot(self.channel, urgent=post.final)
-            except NotSent as error:
-                log.warning("%s", error)
-                await asyncio.sleep(wait)
-                wait = min(30.0, wait * 2)
-            except DeliveryRefused as error:
-                if error.code not in MENDABLE:
-                    await self._give_up(key, post, error)
-                    return
-                log.error("%s waits: %s", key, error)
-                await asyncio.sleep(wait)
-                wait = min(30.0, wait * 2)
-            else:
-                self._on_posted()
-                self.ts_of[post.shows[0]] = ts
-                await self._out.deliveries.end(key, State.POSTED, ts)
-                return
+    async def _refused(self, key: str, post: Post, error: DeliveryRefused) -> None:
+        """What only time can mend is tried again, what has another form goes as plain text.
 
-    async def _give_up(self, key: str, post: Post, error: DeliveryRefused) -> None:
-        """Slack will never take this post; what it shows may still go as plain text."""
-        if error.code in TOO_MUCH and post.message.blocks:
+        Anything else Slack will never take: whoever asked is told in a direct message.
+        """
+        if error.code in MENDABLE:
+            log.error("%s waits: %s", key, error)
+            await self._take_back(key, post)
+            await self._back_off()
+        elif error.code in TOO_MUCH and post.message.blocks:
             log.warning("%s: %s It is sent as plain text.", key, error)
             self.refused |= set(post.shows)
             self.shown -= set(post.shows)
             await self._out.deliveries.end(key, State.REFUSED)
         else:
             log.error("%s was not delivered: %s", key, error)
+            gone = (*post.shows, *post.rest)
+            self.shown |= set(gone)
+            await self._tell_askers(post, error)
+            await self._out.deliveries.begin(self._thread, key, gone)
             await self._out.deliveries.end(key, State.GIVEN_UP)
 
-    async def _post_message(self, key: str, post: Post) -> str:
-        arguments = self._content(post.message) | {
-            "channel": self.channel,
-            "thread_ts": self.root_ts,
-            "unfurl_links": False,
-            "unfurl_media": False,
-            "metadata": {
-                "event_type": EVENT_TYPE,
-                "event_payload": {"key": key, "covers": list(post.covers)},
-            },
-        }
-        if not post.message.blocks:
-            arguments["mrkdwn"] = False  # its stars and underscores are to be seen
-        answer = await call(self._out.client, "chat.postMessage", arguments, slots=0)
-        return str(answer.get("ts", ""))
+    async def _tell_askers(self, post: Post, error: DeliveryRefused) -> None:
+        """The first of them gets the message that answers for the whole."""
+        if self.channel.startswith("D"):
+            return  # there is no other place
+        covers = post.owed
+        for asker in post.askers:
+            piece = f"d{post.shows[0]}.{asker}"
+            if piece not in self.shown:
+                self.shown.add(piece)
+                letter = Letter(self._thread, piece, asker, self.channel, error, covers)
+                await Letters(self._out.mail, self._out.deliveries).send(letter)
+            covers = ()
 
-    def _content(self, message: RenderedMessage) -> dict[str, object]:
-        """What a message says, without any secret."""
-        content: dict[str, object] = {"text": self._out.redact(message.text)}
-        if message.blocks:
-            content["blocks"] = self._redacted(message.blocks)
-        return content
+    async def _take_back(self, key: str, post: Post) -> None:
+        """It certainly does not stand there."""
+        self.shown -= set(post.shows)
+        await self._out.deliveries.forget(key)
 
-    def _redacted(self, value: object) -> object:
-        if isinstance(value, str):
-            return self._out.redact(value)
-        if isinstance(value, Mapping):
-            return {key: self._redacted(part) for key, part in value.items()}
-        if isinstance(value, Sequence):
-            return [self._redacted(part) for part in value]
-        return value
+    async def _back_off(self) -> None:
+        await asyncio.sleep(self._wait)
+        self._wait = min(LONGEST_WAIT, self._wait * 2)
 
 
 def _marked(post: Post) -> Post:

@@ -104,7 +104,7 @@ class Pacer:
             if wait <= 0:
                 wait = await self._reserve(post_lane(channel), urgent=urgent)
             if wait > 0:
-                await _set_within(line.changed, wait)
+                await set_within(line.changed, wait)
                 continue
             has_workspace_slot = has_workspace_slot and urgent
             _grant(line)
@@ -127,7 +127,8 @@ def _grant(line: _Line) -> None:
             ticket.granted.set_result(None)
 
 
-async def _set_within(event: asyncio.Event, seconds: float) -> None:
+async def set_within(event: asyncio.Event, seconds: float) -> None:
+    """Return when the event is set, or after so long."""
     try:
         await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:

@@ -19,6 +19,8 @@ class Patience:
     """A silent socket is pinged this often; half of it later it counts as lost."""
     silent: float = 5.0
     """After a post Slack takes the status away; so long later it is shown again."""
+    stream: float = 240.0
+    """A live message is begun anew after this long: Slack closes a stream after five minutes."""
     sweep: float = 30.0
     """How often questions that nobody answered in time are looked for."""
     pace: float = 1.0

@@ -24,6 +24,8 @@ from bot.agent.entries import (
     Stopped,
     Told,
     ToolCall,
+    User,
+    open_turn,
 )
 from bot.slack.blocks import clip, units
 
@@ -43,6 +45,13 @@ class Verbosity(Enum):
     STEPS = "steps"
     QUIET = "quiet"
     FULL = "full"
+    CARD = "card"
+    """The steps stand in one live message, which is no piece: it may be lost."""
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether each step is a piece."""
+        return self in (Verbosity.STEPS, Verbosity.FULL)
 
 
 class PieceKind(Enum):
@@ -74,10 +83,12 @@ def pieces(entries: Sequence[Entry], verbosity: Verbosity, start: int = 0) -> li
     for seq in range(start, len(entries)):
         entry = entries[seq]
         match entry:
-            case ModelReply() if entry.calls and verbosity is not Verbosity.QUIET:
+            case ModelReply() if entry.calls and verbosity.has_steps:
                 result += _calls(entries, seq, entry, verbosity)
-            case Observation() if verbosity is not Verbosity.QUIET:
+            case Observation() if verbosity.has_steps:
                 result.append(Piece(f"o{seq}", PieceKind.OBSERVATION, seq))
+            case Answered() if withdrawn(entries, seq):
+                pass
             case Answered() | Failed() | Stopped() | Told():
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
             case ApprovalAsked() if card_start(entries, seq) == seq and card_at(entries, seq).open:
@@ -138,6 +149,22 @@ def observations(entries: Sequence[Entry], reply_seq: int) -> dict[str, tuple[in
         if isinstance(entry, Observation):
             found[entry.call_id] = (seq, entry)
     return found
+
+
+def withdrawn(entries: Sequence[Entry], answer_seq: int) -> bool:
+    """Whether the delivery of the answer at this position was stopped before its last message."""
+    later = (e for e in entries[answer_seq + 1 :] if isinstance(e, Answered | Failed | Stopped))
+    ending = next(later, None)
+    return isinstance(ending, Stopped) and ending.posted < ending.parts
+
+
+def askers(entries: Sequence[Entry], seq: int) -> tuple[str, ...]:
+    """The ids of those who wait for the ending or the question at this position, each once."""
+    entry = entries[seq]
+    if isinstance(entry, Refused):
+        return (entry.author,) if entry.author else ()
+    turn = open_turn(entries[:seq])
+    return tuple(dict.fromkeys(e.author for e in turn if isinstance(e, User)))
 
 
 def seq_of(key: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -20,13 +21,14 @@ from bot.agent.entries import (
 )
 from bot.agent.work import stop_notice
 from bot.inert import inert
-from bot.slack.blocks import clip, context, escape, plain, section, visible_text
+from bot.slack.blocks import Element, clip, context, escape, plain, section, visible_text
 from bot.slack.card import question_messages
 from bot.slack.markdown import RenderedMessage, notification, to_messages
 
 TEXT_LIMIT = 3000
 MOST_BLOCKS = 50
 """Blocks of a message (docs: reference/block-kit/blocks)."""
+_CHANNEL = re.compile(r"<#([CG][A-Z0-9]+)>")
 PLAIN_LIMIT = 3000
 """Characters of a message that has no blocks; Slack recommends at most 4,000."""
 
@@ -71,8 +73,10 @@ def _final_messages(
         case Stopped():
             text = stop_notice(entries, seq)
             return (RenderedMessage(notification(inert(text)), (section(plain(text)),)),)
-        case Failed(text=text) | Refused(text=text):
+        case Failed(text=text):
             return (notice(text),)
+        case Refused(text=text):
+            return (notice(text, channels=True),)
         case _:
             raise AssertionError(f"{type(entry).__name__} is not shown as a final message")
 
@@ -96,7 +100,13 @@ def final_covers(entry: Entry) -> tuple[str, ...]:
     return entry.covers if isinstance(entry, Answered | Failed | Stopped | Refused) else ()
 
 
-def notice(text: str) -> RenderedMessage:
-    """A sentence on what happened instead of an answer."""
+def notice(text: str, *, channels: bool = False) -> RenderedMessage:
+    """A sentence on what happened instead of an answer; `channels` shows `<#C…>` by its name."""
     line = clip(text, TEXT_LIMIT)
-    return RenderedMessage(notification(inert(line)), (section(plain(f"⚠️ {line}")),))
+    parts = _CHANNEL.split(f"⚠️ {line}") if channels else [f"⚠️ {line}"]
+    elements = [_channel(part) if odd % 2 else plain(part) for odd, part in enumerate(parts)]
+    return RenderedMessage(notification(inert(line)), (section(*elements),))
+
+
+def _channel(channel_id: str) -> Element:
+    return {"type": "channel", "channel_id": channel_id}

@@ -12,7 +12,10 @@ METHOD_SCOPES: Mapping[str, tuple[str, ...]] = {
     "apps.connections.open": (),  # the app-level token's own scope, connections:write
     "assistant.threads.setStatus": ("chat:write",),
     "auth.test": (),
+    "chat.appendStream": ("chat:write",),
     "chat.postMessage": ("chat:write",),
+    "chat.startStream": ("chat:write",),
+    "chat.stopStream": ("chat:write",),
     "chat.update": ("chat:write",),
     "conversations.replies": (
         "channels:history",

@@ -95,15 +95,17 @@ class Signs:
         return await self._react(channel, question)
 
     async def hide(self, shown: Shown, channel: str, thread_ts: str, question: str) -> None:
-        """Take the sign away."""
+        """Take the sign away; it is tried again for a while."""
         try:
             match shown:
                 case Shown.REACTION:
-                    await self._reaction(UNREACT, channel, question, slots=0)
+                    reaction = _reaction(channel, question)
+                    await read(self._client, UNREACT, reaction, HIDE_SECONDS, slots=0)
                 case Shown.SESSION:
                     await self._end_session(channel, thread_ts, slots=0)
                 case Shown.STATUS:
-                    await call(self._client, STATUS, _status(channel, thread_ts, ""))
+                    nothing = _status(channel, thread_ts, "")
+                    await read(self._client, STATUS, nothing, HIDE_SECONDS)
                 case Shown.NOTHING:
                     pass
         except DeliveryError as error:
@@ -139,14 +141,17 @@ class Signs:
         return Shown.REACTION if shown else Shown.NOTHING
 
     async def _reaction(self, method: str, channel: str, ts: str, slots: int = 1) -> bool:
-        arguments = {"channel": channel, "timestamp": ts, "name": REACTION}
         try:
-            await call(self._client, method, arguments, slots=slots)
+            await call(self._client, method, _reaction(channel, ts), slots=slots)
         except DeliveryRefused as error:
             return error.code in ("already_reacted", "no_reaction")
         except DeliveryError:
             return False
         return True
+
+
+def _reaction(channel: str, ts: str) -> Mapping[str, object]:
+    return {"channel": channel, "timestamp": ts, "name": REACTION}
 
 
 def _status(channel: str, thread_ts: str, status: str) -> Mapping[str, object]:
@@ -175,6 +180,11 @@ class Sign:
     def spoke(self) -> None:
         """A message was posted: it is a sign itself, and Slack takes the status away."""
         self._spoke_at = time.monotonic()
+
+    @property
+    def in_session(self) -> bool:
+        """Whether an agent session shows that work goes on."""
+        return self._shown is Shown.SESSION
 
     async def end(self) -> None:
         """Take the sign away, also one that is just being shown."""

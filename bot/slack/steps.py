@@ -87,7 +87,7 @@ def _step(
     parts: list[Element] = []
     full: list[Block] = []
     lines: list[str] = []
-    thought = _one_line(reply.thought or reply.reasoning, THOUGHT_LIMIT)
+    thought = one_line(reply.thought or reply.reasoning, THOUGHT_LIMIT)
     if with_call and thought and not piece.part:
         parts.append(plain(thought))
         lines.append(thought)
@@ -127,7 +127,7 @@ def _call_line(
     icon = "🔧" if seen is None or not seen.is_error else "⚠️"
     start = "\n" if newline else ""
     line = [plain(f"{start}{icon} "), bold(words.tool_name(call.name))]
-    if argument := _one_line(describe(call), ARGUMENT_LIMIT):
+    if argument := one_line(describe(call), ARGUMENT_LIMIT):
         line += [plain(" "), fixed(argument)]
     if seen is not None:
         line.append(plain(f"\n→ {gist(seen.text)}"))
@@ -135,7 +135,7 @@ def _call_line(
 
 
 def _plain_line(call: ToolCall, seen: Observation | None, describe: Describe) -> str:
-    argument = _one_line(describe(call), ARGUMENT_LIMIT)
+    argument = one_line(describe(call), ARGUMENT_LIMIT)
     line = f"{words.tool_name(call.name)} {argument}".strip()
     return f"{line} → {gist(seen.text)}" if seen is not None else line
 
@@ -160,7 +160,8 @@ def gist(text: str) -> str:
     return short
 
 
-def _one_line(text: str, limit: int) -> str:
+def one_line(text: str, limit: int) -> str:
+    """The text on one line, at most `limit` characters."""
     return clip(" ".join(text.split()), limit)
 
 

@@ -78,6 +78,16 @@ class SlackThreads:
                 return str(message.get("ts"))
         return None
 
+    async def find_unmarked(self, thread: str, since: float) -> Sequence[str]:
+        """The `ts` of one's own messages that carry no delivery key, from `since` on (epoch
+        seconds): an open stream is one. Raises DeliveryError if the thread cannot be read."""
+        _, _, root_ts = thread.split(":", 2)
+        return [
+            str(message.get("ts"))
+            async for message in self._replies(thread, root_ts, oldest=f"{since:.6f}")
+            if self._me.wrote(message) and not message.get("metadata")
+        ]
+
     async def _replies(
         self, thread: str, root_ts: str, oldest: str | None = None
     ) -> AsyncIterator[Payload]:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 from bot.agent import shown
-from bot.agent.entries import Entry, Refused, Stopped, Told, User
+from bot.agent.entries import Entry, Refused, User
+from bot.slack.agenda import HOLD_SECONDS, Agenda, Manner, finals
 from bot.slack.cards import Cards
-from bot.slack.markdown import RenderedMessage
+from bot.slack.live import LiveCard
+from bot.slack.live_ends import MARK, LiveCards
 from bot.slack.outbound import Outbound, Post, ThreadPosts
-from bot.slack.pacing import Ticket
-from bot.slack.pieces import (
-    STEPS_LIMIT,
-    Piece,
-    PieceKind,
-    Verbosity,
-    is_held_back,
-    pieces,
-    seq_of,
-    unshown,
-)
-from bot.slack.render import as_text, final_covers, final_messages, notice
+from bot.slack.pacing import Ticket, set_within
+from bot.slack.pieces import Verbosity
+from bot.slack.render import as_text, notice
 from bot.slack.signs import Sign, Signs
-from bot.slack.steps import Describe, steps_message
+from bot.slack.steps import Describe
+from bot.storage.deliveries import Delivery, State
 
 MARKED = 3
 """So many of a thread's latest messages may carry the reaction of a process that was killed."""
-HOLD_SECONDS = 1.0
-"""A call waits this long for its observations, to be one message with them."""
+
+HALT_SECONDS = 0.5
+"""How long a stop waits for a post that Slack is just taking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +34,7 @@ class SlackOutlet:
     """`bot.runs.ports.Outlet` on Slack."""
 
     outbound: Outbound
+    cards: LiveCards
     signs: Signs
     verbosity: Callable[[str], Verbosity]
     describe: Describe
@@ -57,30 +53,43 @@ class SlackOutlet:
     async def open(self, thread: str) -> SlackView:
         sign = Sign(self.signs, thread)
         earlier = await self.outbound.deliveries.of(thread)
-        posts = ThreadPosts(self.outbound, thread, earlier, sign.spoke)
-        return SlackView(self, thread, posts, sign)
+        ours = [d for d in earlier if not d.pieces[0].startswith(MARK)]
+        posts = ThreadPosts(self.outbound, thread, ours, sign.spoke)
+        lives = [d for d in earlier if d.pieces[0].startswith(MARK)]
+        wanted = self.verbosity(posts.channel) is Verbosity.CARD or _open_ones(lives)
+        live = LiveCard(self.cards, thread, lives, sign) if wanted else None
+        return SlackView(self, thread, posts, sign, live)
 
 
 class SlackView:
     """`bot.runs.ports.View` of one Slack thread."""
 
-    def __init__(self, outlet: SlackOutlet, thread: str, posts: ThreadPosts, sign: Sign) -> None:
-        self._thread, self._posts, self._sign = thread, posts, sign
+    def __init__(
+        self,
+        outlet: SlackOutlet,
+        thread: str,
+        posts: ThreadPosts,
+        sign: Sign,
+        live: LiveCard | None,
+    ) -> None:
+        self._thread, self._posts, self._sign, self._live = thread, posts, sign, live
         self._left = thread in outlet.unsettled
         self._unsettled = outlet.unsettled
         self._unsettled.add(thread)
-        self._pacer = outlet.outbound.client.pacer
-        self._verbosity = outlet.verbosity(posts.channel)
-        self._describe = outlet.describe
-        self._footer = partial(outlet.footer, posts.channel)
-        self._answerers = outlet.answerers
-        self._cards = Cards(posts, outlet.answerers, outlet.url)
-        self._entries: Sequence[Entry] = ()
-        self._start = -1
-        self._held_since: dict[str, float] = {}
-        self._finals: dict[int, tuple[RenderedMessage, ...]] = {}
+        self._pacer = outlet.outbound.mail.client.pacer
+        channel = posts.channel
+        manner = Manner(
+            outlet.verbosity(channel),
+            outlet.describe,
+            partial(outlet.footer, channel),
+            outlet.url,
+            outlet.answerers,
+        )
+        self._agenda = Agenda(posts, manner)
+        self._cards = Cards(posts, outlet.answerers)
         self._changed = asyncio.Event()
-        self._settled = asyncio.Event()
+        self._settled, self._answered = asyncio.Event(), asyncio.Event()
+        self._posting: asyncio.Task[None] | None = None
         self._ticket: Ticket | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -88,13 +97,14 @@ class SlackView:
         self._sign.begin(question)
 
     def look(self, entries: Sequence[Entry]) -> None:
-        self._entries = entries
-        if self._start < 0:
-            self._start = unshown(entries, self._posts.shown, again=self._left)
-        self._cards.look(entries, self._start)
+        self._agenda.look(entries, again=self._left)
+        self._cards.look(entries, self._agenda.start)
+        if self._live is not None:
+            self._live.look(entries)
         self._settled.clear()
+        self._answered.clear()
         self._changed.set()
-        if self._ticket is not None and _finals(self._missing()):
+        if self._ticket is not None and finals(self._agenda.missing()):
             self._pacer.hurry(self._posts.channel, self._ticket)
         if self._task is None:
             name = f"deliver {self._posts.channel} {self._posts.root_ts}"
@@ -103,23 +113,39 @@ class SlackView:
     def live(self, piece: shown.Piece | None) -> None:
         """Slack is shown whole steps only: each change there is a call."""
 
-    async def settle(self, entries: Sequence[Entry]) -> None:
+    async def settle(self, entries: Sequence[Entry], arrived: asyncio.Event | None = None) -> None:
         self.look(entries)
         assert self._task is not None
-        waiter = asyncio.create_task(self._settled.wait())
+        ends = {asyncio.create_task(self._settled.wait()), self._task}
+        if arrived is not None:
+            ends.add(asyncio.create_task(_both(self._answered, arrived)))
         try:
-            await asyncio.wait({waiter, self._task}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if self._task.done():
                 self._task.result()
         finally:
-            waiter.cancel()
-        self._cards.look(entries, self._start)  # one that was only just posted
+            for waiter in ends - {self._task}:
+                waiter.cancel()
+        if self._live is not None:
+            await self._live.finish()
+        self._cards.look(entries, self._agenda.start)  # one that was only just posted
         await self._sign.end()
         await self._cards.settle()
-        self._unsettled.discard(self._thread)
-        if self._left:
-            self._left = False
-            await self._sign.clean(_asked(entries))
+        if self._settled.is_set():
+            self._unsettled.discard(self._thread)
+            if self._left:
+                self._left = False
+                await self._sign.clean(_asked(entries))
+
+    async def halt(self, entries: Sequence[Entry]) -> tuple[int, int] | None:
+        task, self._task = self._task, None
+        if task is not None:
+            if self._posting is not None:  # it would be in doubt
+                await asyncio.wait({self._posting}, timeout=HALT_SECONDS)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        self._agenda.look(entries, again=self._left)
+        return self._agenda.standing() if self._agenda.missing() else None
 
     async def notice(self, text: str, at: str) -> None:
         post = Post((f"n{at}",), notice(text), covers=(at,), final=True)
@@ -131,7 +157,7 @@ class SlackView:
             if self._posts.refused.issuperset(post.shows):
                 post = replace(post, message=as_text(post.message)[0])
             look_up = self._posts.seconds_to_look_up()
-            if not self._stands(post):
+            if not self._posts.stands(post):
                 await self._slot(urgent=True)
                 await self._posts.send(post)
             elif look_up is None:
@@ -141,6 +167,8 @@ class SlackView:
                 await self._posts.look_up(rebuilt)
 
     async def close(self) -> None:
+        if self._live is not None:
+            await self._live.close()
         await self._sign.leave()
         await self._cards.close()
         if self._task is not None:
@@ -150,95 +178,32 @@ class SlackView:
     async def _deliver(self) -> None:
         while True:
             self._changed.clear()
-            missing = self._missing()
+            missing = self._agenda.missing()
             look_up = self._posts.seconds_to_look_up()
-            if self._ready(missing):
+            if not finals(missing) and not self._agenda.doubts_finals():
+                self._answered.set()
+            if self._agenda.ready(missing):
                 await self._post_next()
             elif look_up == 0:
-                await self._posts.look_up(self._final_rebuilt)
+                await self._posts.look_up(self._agenda.rebuilt)
             elif missing or look_up is not None:
-                await self._changed_within(min(self._hold_left(missing), look_up or HOLD_SECONDS))
+                hold = self._agenda.hold_left(missing)
+                await set_within(self._changed, min(hold, look_up or HOLD_SECONDS))
             else:
-                self._advance()
+                self._agenda.advance()
                 self._settled.set()
                 await self._changed.wait()
 
-    async def _changed_within(self, seconds: float) -> None:
-        try:
-            await asyncio.wait_for(self._changed.wait(), seconds)
-        except TimeoutError:
-            return
-
-    def _advance(self) -> None:
-        """Everything up to here stands in the thread: it need not be computed again."""
-        self._start = len(self._entries)
-        self._held_since.clear()
-        self._finals.clear()
-
-    def _missing(self) -> list[Piece]:
-        found = pieces(self._entries, self._verbosity, self._start)
-        stops = [piece.seq for piece in found if self._is_shown_stop(piece)]
-        found = [p for p in found if p.kind is PieceKind.FINAL or p.seq > max(stops, default=-1)]
-        return [piece for piece in found if not self._is_shown(piece)]
-
-    def _is_shown_stop(self, piece: Piece) -> bool:
-        """After the notice of a stop no step is shown that came before it."""
-        return isinstance(self._entries[piece.seq], Stopped) and self._is_shown(piece)
-
-    def _is_shown(self, piece: Piece) -> bool:
-        if piece.kind is not PieceKind.FINAL:
-            return piece.key in self._posts.shown
-        return all(self._stands(post) for post in self._final_posts(piece.seq))
-
-    def _stands(self, post: Post) -> bool:
-        return self._posts.shown.issuperset(post.shows)
-
-    def _final_posts(self, seq: int) -> list[Post]:
-        """The posts of an ending, in order; the last one says which messages it answers."""
-        if seq not in self._finals:
-            waits = isinstance(self._entries[seq], Told)
-            self._finals[seq] = (
-                (self._cards.waiting_line(seq),)
-                if waits
-                else final_messages(self._entries, seq, self._footer, self._answerers)
-            )
-        posts: list[Post] = []
-        for part, message in enumerate(self._finals[seq]):
-            key = f"f{seq}.{part}"
-            if key in self._posts.refused:
-                texts = enumerate(as_text(message))
-                posts += [Post((f"{key}~{n}",), text, final=True) for n, text in texts]
-            else:
-                posts.append(Post((key,), message, final=True))
-        return [*posts[:-1], replace(posts[-1], covers=final_covers(self._entries[seq]))]
-
-    def _ready(self, missing: Sequence[Piece]) -> list[Piece]:
-        """What may be posted now.
-
-        A call whose observations are still coming is held, and the rest of an ending, and later
-        endings, while a part before it is in doubt.
-        """
-        over = bool(_finals(missing))
-        doubted = self._posts.in_doubt()
-        ready = []
-        for piece in missing:
-            if piece.kind is PieceKind.CALL and not piece.whole and not over:
-                since = self._held_since.setdefault(piece.key, time.monotonic())
-                if time.monotonic() - since < HOLD_SECONDS:
-                    break
-            if piece.kind is PieceKind.FINAL and is_held_back(self._entries, piece.seq, doubted):
-                continue
-            ready.append(piece)
-        return ready
-
-    def _hold_left(self, missing: Sequence[Piece]) -> float:
-        """Seconds until a held call is posted without its observations."""
-        held = [self._held_since[p.key] for p in missing if p.key in self._held_since]
-        return max(0.0, min(held, default=time.monotonic()) + HOLD_SECONDS - time.monotonic())
-
     async def _post_next(self) -> None:
-        await self._slot(urgent=bool(_finals(self._missing())))
-        await self._posts.send(self._next_post(self._ready(self._missing())))
+        await self._slot(urgent=bool(finals(self._agenda.missing())))
+        post = self._agenda.next_post(calm=self._pacer.calm(self._posts.channel))
+        if post is None or self._task is None:
+            return
+        self._posting = asyncio.create_task(self._posts.send(post))
+        try:
+            await self._posting
+        finally:
+            self._posting = None
 
     async def _slot(self, *, urgent: bool) -> None:
         channel = self._posts.channel
@@ -251,34 +216,14 @@ class SlackView:
         finally:
             self._ticket = None
 
-    def _next_post(self, ready: Sequence[Piece]) -> Post:
-        """Steps before the answer where nobody else waits for a slot, else the answer first."""
-        finals = _finals(ready)
-        steps = [piece for piece in ready if piece.kind is not PieceKind.FINAL]
-        if finals:
-            steps = [piece for piece in steps if piece.seq < finals[0].seq]
-        if steps and (not finals or self._pacer.calm(self._posts.channel)):
-            return self._steps_post(steps)
-        posts = self._final_posts(finals[0].seq)
-        return next(post for post in posts if not self._stands(post))
 
-    def _steps_post(self, steps: Sequence[Piece]) -> Post:
-        message, shows = steps_message(self._entries, steps, self._verbosity, self._describe)
-        if self._posts.refused.intersection(shows):
-            message = as_text(message, STEPS_LIMIT * 2)[0]
-        return Post(shows, message)
-
-    def _final_rebuilt(self, shows: Sequence[str]) -> Post | None:
-        """The final post that shows these pieces; None for steps, which are not worth a doubt."""
-        key = shows[0]
-        if not key.startswith("f"):
-            return None
-        posts = self._final_posts(seq_of(key))
-        return next((post for post in posts if post.shows == tuple(shows)), None)
+def _open_ones(lives: Sequence[Delivery]) -> bool:
+    return any(d.state in (State.TRYING, State.OPEN) for d in lives)
 
 
-def _finals(found: Sequence[Piece]) -> list[Piece]:
-    return [piece for piece in found if piece.kind is PieceKind.FINAL]
+async def _both(first: asyncio.Event, second: asyncio.Event) -> Literal[True]:
+    await first.wait()
+    return await second.wait()
 
 
 def _asked(entries: Sequence[Entry]) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot import words
 from bot.agent.ports import Json
@@ -48,16 +49,48 @@ class NotSent(DeliveryError):
 
 
 class SlackClient(AsyncWebClient):
-    """The SDK's client with the pacer that all calls of its workspace share."""
+    """The SDK's client with the pacer that all calls of its workspace share.
+
+    It passes the arguments of every call through `redact`, so that no caller can forget to. They
+    come as JSON; the library's own convenience methods, which send forms, are not used.
+    """
 
     pacer: Pacer
+    redact: Callable[[str], str]
+
+    async def api_call(
+        self, api_method: str, *, json: dict[str, object] | None = None, **given: Any
+    ) -> AsyncSlackResponse:
+        safe = None if json is None else redacted_all(json, self.redact)
+        return await super().api_call(api_method, json=safe, **given)
 
 
-def web_client(token: str, api_url: str | None, pacer: Pacer | None = None) -> SlackClient:
+def redacted_all(body: Mapping[str, object], redact: Callable[[str], str]) -> dict[str, object]:
+    """A JSON object with every text in it redacted."""
+    return {name: _redacted(value, redact) for name, value in body.items()}
+
+
+def _redacted(value: object, redact: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return redacted_all(value, redact)
+    if isinstance(value, list | tuple):
+        return [_redacted(part, redact) for part in value]
+    return value
+
+
+def web_client(
+    token: str,
+    api_url: str | None,
+    pacer: Pacer | None = None,
+    redact: Callable[[str], str] = str,
+) -> SlackClient:
     """A client that never repeats a call by itself: a lost answer must be looked up first.
 
-    Its connections are kept for a few seconds only, as one that Slack is about to close would
-    make an outcome unknown. Must be called in the event loop; close its `session` at the end.
+    What it sends passes through `redact`. Its connections are kept for a few seconds only, as one
+    that Slack is about to close would make an outcome unknown. Must be called in the event loop;
+    close its `session` at the end.
     """
     base = (api_url or AsyncWebClient.BASE_URL).rstrip("/") + "/"
     connector = aiohttp.TCPConnector(keepalive_timeout=KEEP_SECONDS, limit=100)
@@ -67,6 +100,7 @@ def web_client(token: str, api_url: str | None, pacer: Pacer | None = None) -> S
         token=token, base_url=base, timeout=CALL_SECONDS, session=session, retry_handlers=[]
     )
     client.pacer = pacer or Pacer(LocalSlots(), time.monotonic)
+    client.redact = redact
     return client
 
 
@@ -125,7 +159,7 @@ async def respond(client: SlackClient, url: str, body: Mapping[str, object]) -> 
     """
     assert client.session is not None
     try:
-        async with client.session.post(url, json=dict(body)) as response:
+        async with client.session.post(url, json=redacted_all(body, client.redact)) as response:
             if response.status != 200:
                 log.info("a click was not answered (HTTP %d)", response.status)
     except (TimeoutError, aiohttp.ClientError, OSError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, fields
+from dataclasses import fields
 from typing import TypeVar
 
 from sqlalchemy import (
@@ -13,6 +13,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Transaction,
+    bindparam,
     func,
     insert,
     select,
@@ -30,6 +31,13 @@ NAMED = 100
 processes at a time, so every chain is named after its last row."""
 COLUMNS = [audit.c[field.name] for field in fields(Row)]
 _NAMES = [column.name for column in COLUMNS]
+_INSERT = insert(audit)
+_HEAD = (
+    select(audit.c.seq, audit.c.seal)
+    .where(audit.c.chain == bindparam("name"))
+    .order_by(audit.c.seq.desc())
+    .limit(1)
+)
 PIECE = 2000
 """Rows that are held in memory at a time."""
 
@@ -65,8 +73,7 @@ class Audit:
             self._head = head_of(connection, self.chain) or Head(self.chain, -1, "")
             self._within = within
         rows = list(append(self.sealer, self._head, self.now(), records, self._redact))
-        written = [dict(zip(_NAMES, astuple(row), strict=True)) for row in rows]
-        connection.execute(insert(audit), written)
+        connection.execute(_INSERT, [{name: getattr(r, name) for name in _NAMES} for r in rows])
         self._head = Head(self.chain, rows[-1].seq, rows[-1].seal)
 
     async def record(self, *records: Record) -> None:
@@ -98,8 +105,7 @@ def row_of(found: RowMapping) -> Row:
 
 def head_of(connection: Connection, chain: str) -> Head | None:
     """The newest row of a chain; None if there is none."""
-    query = select(audit.c.seq, audit.c.seal).where(audit.c.chain == chain)
-    found = connection.execute(query.order_by(audit.c.seq.desc()).limit(1)).first()
+    found = connection.execute(_HEAD, {"name": chain}).first()
     return None if found is None else Head(chain, found.seq, found.seal)
 
 

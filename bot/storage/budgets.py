@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true
 
 from bot.agent.budgets import Cap, Scope, State, Unit, Wanted
+from bot.audit.records import rule_changed
+from bot.storage.audit import Audit
 from bot.storage.tables import budget_told, raises, reservations, usage
 from bot.storage.usage import spent
 from bot.storage.writer import Writer
@@ -29,8 +31,13 @@ _ASIDE = {
 class Budgets:
     """Caps and their use. `now` is in seconds since the epoch."""
 
-    def __init__(self, writer: Writer, now: Callable[[], float] = time.time) -> None:
-        self._writer, self._now = writer, now
+    def __init__(
+        self,
+        writer: Writer,
+        now: Callable[[], float] = time.time,
+        audit: Audit | None = None,
+    ) -> None:
+        self._writer, self._now, self._audit = writer, now, audit
 
     async def reserve(
         self, wanted: Wanted, caps: Sequence[Cap]
@@ -83,6 +90,9 @@ class Budgets:
 
         def work(connection: Connection) -> None:
             connection.execute(insert(raises), row)
+            if self._audit is not None:
+                what = f"budget of {cap.unit.value} for {cap.scope.value} {subject}".strip()
+                self._audit.add(connection, rule_changed(by, "added", what, cap.amount))
 
         await self._writer.run(work)
 

@@ -19,6 +19,8 @@ class State(StrEnum):
     """How far a delivery has come."""
 
     TRYING = "trying"
+    OPEN = "open"
+    """It stands there and still changes: somebody must bring it to its end."""
     POSTED = "posted"
     GIVEN_UP = "given_up"
     REFUSED = "refused"

@@ -28,7 +28,7 @@ from bot.audit.derived import Taken, records
 from bot.errors import Fenced, ItemChanged
 from bot.storage.audit import Audit
 from bot.storage.inbox import Kind, StoredItem
-from bot.storage.refusals import keep_refusals
+from bot.storage.refusals import note
 from bot.storage.tables import approvals, inbox, journal, threads
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
@@ -139,7 +139,7 @@ class Journals:
                 self._audit.add(connection, *done)
             for seq, (entry, _) in enumerate(written, expected_seq):
                 _keep_questions(connection, thread, seq, entry)
-                keep_refusals(connection, thread, seq, entry, now)
+                note(connection, thread, seq, entry, now)
             for mark in marks:
                 if not connection.execute(_TAKE, mark).rowcount:
                     raise ItemChanged(words.item_changed(thread))

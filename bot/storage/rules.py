@@ -18,9 +18,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from bot import words
+from bot.audit.records import Json, rule_changed
 from bot.errors import StorageError
 from bot.patterns import Pattern
 from bot.policy import Rule, Verdict
+from bot.storage.audit import Audit
 from bot.storage.tables import counters, live_settings, rules
 from bot.storage.writer import Writer
 
@@ -66,10 +68,18 @@ class Made:
 
 
 class Rules:
-    """Reads and writes what was made in Slack. `now` is in seconds since the epoch."""
+    """Reads and writes what was made in Slack, each change with its record in the audit trail.
 
-    def __init__(self, writer: Writer, now: Callable[[], float] = time.time) -> None:
-        self._writer, self._now = writer, now
+    `now` is in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        now: Callable[[], float] = time.time,
+        audit: Audit | None = None,
+    ) -> None:
+        self._writer, self._now, self._audit = writer, now, audit
 
     async def revision(self) -> int:
         """Grows with every change, whichever process makes it."""
@@ -91,18 +101,18 @@ class Rules:
             number = _count(connection, NUMBERS)
             connection.execute(delete(rules).where(rules.c.key == key))
             connection.execute(insert(rules).values(number=number, **row))
-            _count(connection, REVISION)
+            self._changed(connection, by, "added", f"rule {number}", json.loads(body))
             return _rule(number, body, by, at)
 
         return await self._writer.run(work)
 
-    async def remove(self, number: int) -> bool:
+    async def remove(self, number: int, by: Author) -> bool:
         """Take a rule back; False if there is none with this number."""
 
         def work(connection: Connection) -> bool:
             gone = connection.execute(delete(rules).where(rules.c.number == number)).rowcount
             if gone:
-                _count(connection, REVISION)
+                self._changed(connection, by, "removed", f"rule {number}", None)
             return bool(gone)
 
         return await self._writer.run(work)
@@ -119,9 +129,16 @@ class Rules:
             connection.execute(old)
             if value is not None:
                 connection.execute(insert(live_settings).values(at=at, **row))
-            _count(connection, REVISION)
+            self._changed(connection, by, "set", f"{name} in {scope}", value)
 
         await self._writer.run(work)
+
+    def _changed(
+        self, connection: Connection, by: Author, action: str, subject: str, value: Json
+    ) -> None:
+        _count(connection, REVISION)
+        if self._audit is not None:
+            self._audit.add(connection, rule_changed(by.id, action, subject, value))
 
 
 def look_up(path: Path) -> Made:

@@ -147,6 +147,17 @@ refusals = Table(
     comment="the last refusal of each person: the journal holds what and why",
 )
 
+answers = Table(
+    "answers",
+    metadata,
+    Column("thread", String, nullable=False),
+    Column("seq", Integer, nullable=False, comment="the journal position of the answer"),
+    Column("at", Float, nullable=False),
+    PrimaryKeyConstraint("thread", "seq"),
+    Index("answers_at", "at"),
+    comment="where people were lately asked and answered; kept for thirty days",
+)
+
 deleted = Table(
     "deleted",
     metadata,

@@ -10,6 +10,7 @@ from bot.words.audit import *
 from bot.words.budget import *
 from bot.words.commands import *
 from bot.words.doctor import *
+from bot.words.home import *
 from bot.words.host import *
 from bot.words.model import *
 from bot.words.rules import *

@@ -47,3 +47,17 @@ def footer(tokens: int, cost: float | None, currency: str) -> str:
     """The line under an answer: what its turn used."""
     spent = "" if cost is None else f" · {amount(cost, 'money', currency)}"
     return f"{tokens:,} tokens{spent}"
+
+
+USED_BY_YOU, USED_HERE, USED_BY_ALL = "You", "This channel", "Everybody together"
+
+
+def used_today(whose: str, turns: int, tokens: int, cost: float | None, currency: str) -> str:
+    spent = "" if cost is None else f", {amount(cost, 'money', currency)}"
+    counted = "1 turn" if turns == 1 else f"{turns:,} turns"
+    return f"{whose} today: {counted}, {tokens:,} tokens{spent}"
+
+
+def cap_line(scope: str, unit: str, limit: float, used: float, currency: str) -> str:
+    whole, so_far = amount(limit, unit, currency), amount(used, unit, currency)
+    return f"Cap for {_WHOSE[scope]}: {so_far} of {whole}"

@@ -18,7 +18,9 @@ FORMS = """\
 `/treadle switch wikipedia off`: for everybody, everywhere (`on` brings it back)
 `/treadle verbosity quiet in #general` (`steps`, `quiet`, `full`, `default`)
 `/treadle replies mention in #general` (`always`, `mention`, `default`)
-`/treadle stop all`: everybody's running work"""
+`/treadle stop all`: everybody's running work
+`/treadle budget`: what everybody has used today
+`/treadle budget add 5 money for @bob`: more for today (`money`, `tokens`, `turns`)"""
 
 
 def command_help() -> str:
@@ -190,8 +192,27 @@ def turn_line(people: str, channel: str, since: str, waits: bool) -> str:
     return f"for {people} in {channel} since {since}: {state}"
 
 
-def usage_not_counted() -> str:
-    return "This installation does not count usage."
+def form_budget() -> str:
+    return (
+        "The form is `/treadle budget` to see the caps, or `/treadle budget add 5 money` (or "
+        "`tokens`, `turns`) with `for @person`, `in #channel` or nothing for everybody: so much "
+        "more may be used today."
+    )
+
+
+EVERYBODY = "everybody together"
+
+
+def no_such_cap(scope: str, unit: str) -> str:
+    whose = {"user": "one person", "channel": "one channel"}.get(scope, EVERYBODY)
+    return (
+        f"There is no cap of {unit} for {whose} a day, so there is nothing to raise. The operator "
+        "sets caps under [budget]."
+    )
+
+
+def budget_added(amount: float, unit: str, whose: str) -> str:
+    return f"Done: {amount:,g} {unit} more for {whose}, today only."
 
 
 def command_broke() -> str:

@@ -22,11 +22,24 @@ SLACK_CODES = {
     "not_in_channel": "Invite the bot to the channel with /invite.",
     "channel_not_found": "The channel is gone, or the bot was removed from it.",
     "is_archived": "The channel is archived; unarchive it or ask elsewhere.",
+    "restricted_action": "A workspace setting keeps apps from posting there; ask an admin.",
+    "restricted_action_read_only_channel": "Only some people may post there; ask elsewhere.",
+    "restricted_action_thread_locked": "The thread is locked; ask in a new one.",
+    "thread_not_found": "The thread is gone; ask in a new one.",
+    "cannot_reply_to_message": "The thread is gone; ask in a new one.",
+    "msg_too_long": "Ask for a shorter answer.",
     "invalid_auth": "Copy the Bot User OAuth Token anew into SLACK_BOT_TOKEN.",
     "token_revoked": "Reinstall the app and copy its new token into SLACK_BOT_TOKEN.",
     "account_inactive": "Reinstall the app and copy its new token into SLACK_BOT_TOKEN.",
     "not_allowed_token_type": "SLACK_BOT_TOKEN must be a bot token that begins with xoxb-.",
 }
+
+
+def not_posted(code: str) -> tuple[str, str]:
+    """Two halves; the channel's name stands between them."""
+    known = SLACK_CODES.get(code, "Ask again elsewhere, or tell the operator this word.")
+    why = f", where you asked me something: Slack refuses it ({code}). {known}"
+    return "I cannot post in ", why
 
 
 def token_refused(code: str) -> str:
@@ -72,21 +85,6 @@ def clock_off(seconds: float) -> str:
         f"This machine's clock is {abs(seconds):.0f} s {way} Slack's. Set it right: from 5 minutes "
         "on, Slack's signed requests are refused."
     )
-
-
-def home_intro() -> str:
-    return (
-        "Mention me in a channel, or write to me under Messages. I show each thought and each "
-        "tool's result in the thread, then I answer; reply there to go on."
-    )
-
-
-def home_tools() -> str:
-    return "What I can use"
-
-
-def home_model(model: str) -> str:
-    return f"Model: {model}"
 
 
 def place_of(channel: str) -> str:

@@ -203,6 +203,20 @@ def stopped(by: str, done: Sequence[str], broken: Sequence[str], left: Sequence[
     return " ".join([*told, "Nothing is running any more; reply here to go on."])
 
 
+def delivery_stopped(by: str, posted: int, parts: int, done: Sequence[str]) -> str:
+    """The notice of a stop while the answer was being posted."""
+    told = [f"Stopped by {by}."]
+    if posted >= parts:
+        told.append("The answer was there already; what of the steps was not shown is left out.")
+    elif posted:
+        told.append(f"Of the answer's {parts} messages {posted} were posted, the rest is left out.")
+    else:
+        told.append("The answer was ready and is left out.")
+    if done:
+        told.append(f"Done before that: {_counted(done)}.")
+    return " ".join([*told, "Nothing is running any more; reply here to go on."])
+
+
 def _counted(names: Sequence[str]) -> str:
     titles = [tool_name(name) for name in names]
     counts = {title: titles.count(title) for title in titles}

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tests.chaos.evidence import Evidence, Posted, Row, Said
 
@@ -67,10 +68,11 @@ def told_as_written(evidence: Evidence) -> Iterator[Finding]:
     """
     gone = {message.ts for message in evidence.said if message.deleted}
     written: defaultdict[str, list[list[str]]] = defaultdict(list)
-    for row in evidence.journal:
-        covers = _texts(row.body.get("covers"))
-        if row.kind in ENDINGS and not gone.issuperset(covers):
-            written[row.thread.partition(":")[2]].append(covers)
+    for thread, rows in _threads(evidence.journal):
+        listed = [_texts(row.body.get("covers")) for row in _endings(rows)]
+        kept = [covers for covers in listed if not gone.issuperset(covers)]
+        if kept:
+            written[thread.partition(":")[2]] = kept
     posts: defaultdict[str, list[Posted]] = defaultdict(list)
     for post in evidence.posted:
         posts[f"{post.channel}:{post.root}"].append(post)
@@ -101,9 +103,7 @@ def covered_once_in_the_journal(evidence: Evidence) -> Iterator[Finding]:
         if [row.seq for row in rows] != list(range(len(rows))):
             yield thread, f"the journal has the positions {[row.seq for row in rows]}"
         asked = Counter(str(row.body.get("at")) for row in rows if row.kind == "User")
-        ended = Counter(
-            ts for row in rows if row.kind in ENDINGS for ts in _texts(row.body.get("covers"))
-        )
+        ended = Counter(ts for row in _endings(rows) for ts in _texts(row.body.get("covers")))
         for ts, count in asked.items():
             if count != 1 or ended[ts] != 1:
                 yield thread, f"{ts} was taken {count} times and ended {ended[ts]} times"
@@ -147,18 +147,20 @@ def said_once(evidence: Evidence) -> Iterator[Finding]:
 
 
 def steps_shown(evidence: Evidence) -> Iterator[Finding]:
-    """Each observation of a turn that was answered stands in its thread."""
+    """Each observation of an answered turn stands in its thread, unless that was stopped."""
     shown: defaultdict[str, set[str]] = defaultdict(set)
     for post in evidence.posted:
         shown[f"{post.channel}:{post.root}"] |= set(MARK.findall(post.text))
     for thread, rows in _threads(evidence.journal):
         marks: list[str] = []
+        endings = [row for row in rows if row.kind in ENDINGS]
+        broken_off = {a.seq for a, b in pairwise(endings) if "parts" in b.body}
         for row in rows:
             if row.kind == "Observation":
                 marks += MARK.findall(str(row.body.get("text")))[:1]
             elif row.kind in ENDINGS:
                 missing = set(marks) - shown[thread.partition(":")[2]]
-                if row.kind == "Answered" and missing:
+                if row.kind == "Answered" and missing and row.seq not in broken_off:
                     yield thread, f"not shown: {sorted(missing)}"
                 marks = []
 
@@ -181,9 +183,16 @@ def nothing_forgotten(evidence: Evidence) -> Iterator[Finding]:
 
 
 def nothing_left_over(evidence: Evidence) -> Iterator[Finding]:
-    """No process outlives its Treadle, and no sign of life outlives the work."""
+    """No process outlives its Treadle, and no sign of life outlives the work.
+
+    A reaction may: where Slack asked to wait with every other sign and the process was killed.
+    """
+    resumed = {row.thread.partition(":")[2] for row in evidence.journal if row.kind == "Resumed"}
     yield from ((orphan, "is an orphan") for orphan in evidence.orphans)
     yield from ((thread, "still looks busy") for thread in evidence.signs)
+    yield from (
+        (thread, "has a reaction left") for thread in evidence.eyes if thread not in resumed
+    )
 
 
 def nothing_broke(evidence: Evidence) -> Iterator[Finding]:
@@ -233,6 +242,21 @@ def _threads(journal: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
         rows[row.thread].append(row)
     for thread, found in rows.items():
         yield thread, sorted(found, key=lambda row: row.seq)
+
+
+def _endings(rows: Sequence[Row]) -> list[Row]:
+    """The endings that are to stand in the thread: not an answer whose delivery was stopped."""
+    endings = [row for row in rows if row.kind in ENDINGS]
+    later = [*endings[1:], None]
+    return [row for row, after in zip(endings, later, strict=True) if not _stops(after)]
+
+
+def _stops(ending: Row | None) -> bool:
+    """Whether this ended the delivery of an answer before its last message."""
+    if ending is None:
+        return False
+    posted, parts = (int(str(ending.body.get(name, 0))) for name in ("posted", "parts"))
+    return posted < parts
 
 
 def _calls(reply: Row) -> dict[str, str]:

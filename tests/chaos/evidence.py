@@ -70,6 +70,8 @@ class Evidence:
     """Processes that outlived the Treadle which started them."""
     signs: tuple[str, ...] = ()
     """Threads under which a sign of life was left."""
+    eyes: tuple[str, ...] = ()
+    """Threads in which the reaction was left that stands for a sign of life."""
     deaths: tuple[str, ...] = ()
     """Ends of a process that nobody had asked for, or that were not in order."""
     bugs: tuple[str, ...] = ()

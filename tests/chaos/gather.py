@@ -59,6 +59,7 @@ def evidence_of(
         starts=tuple(_starts(home)),
         orphans=tuple(orphans),
         signs=tuple(_signs(slack, notebook.said)),
+        eyes=tuple(_eyes(slack, notebook.said)),
         bugs=tuple(bugs(home / "treadle.log")),
     )
 
@@ -89,9 +90,14 @@ def _signs(slack: LocalSlack, said: Sequence[Said]) -> Iterator[str]:
             yield f"{channel}:{root} (session)"
         if thread and slack.status(channel, root):
             yield f"{channel}:{root} (status)"
-        for message in thread:
-            if any(row["name"] == "eyes" for row in message.get("reactions", ())):
-                yield f"{channel}:{root}:{message['ts']} (reaction)"
+
+
+def _eyes(slack: LocalSlack, said: Sequence[Said]) -> Iterator[str]:
+    """Threads with a reaction of ours on a message."""
+    for channel, root in sorted({(one.channel, one.root) for one in said}):
+        rows = [row for m in slack.thread(channel, root) for row in m.get("reactions", ())]
+        if any(row["name"] == "eyes" for row in rows):
+            yield f"{channel}:{root}"
 
 
 def bugs(log: Path) -> Iterator[str]:

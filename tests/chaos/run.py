@@ -133,7 +133,7 @@ class Run:
         if dice.random() < 0.75:
             with suppress(TimeoutError):
                 await self._slack.until_connected(CONNECT_SECONDS)
-                await asyncio.sleep(dice.uniform(0.0, 2.0))
+                await asyncio.sleep(dice.uniform(0.2, 4.0))
 
     async def _refresh(self) -> None:
         with suppress(ConnectionError):

@@ -158,6 +158,7 @@ FAULTS: dict[str, tuple[str, Callable[[], Evidence]]] = {
     "a post stays in doubt": ("nothing_forgotten", lambda: replace(GOOD, unsure=("f5",))),
     "a process is left": ("nothing_left_over", lambda: replace(GOOD, orphans=("17 sleep",))),
     "a sign of life is left": ("nothing_left_over", lambda: replace(GOOD, signs=("C1:1.0",))),
+    "a reaction is left": ("nothing_left_over", lambda: replace(GOOD, eyes=("C1:1.0",))),
     "a process ended by itself": ("nothing_broke", lambda: replace(GOOD, deaths=("17",))),
     "the log shows a bug": ("nothing_broke", lambda: replace(GOOD, bugs=("KeyError",))),
 }
@@ -183,3 +184,21 @@ def test_a_message_that_arrived_late_may_be_taken_late() -> None:
     late = inbox(1, received_at=9.0, taken=8)
 
     assert "in_order" not in {violation.promise for violation in check(late)}
+
+
+def test_an_answer_whose_delivery_was_stopped_need_not_stand_there() -> None:
+    """The stop answers for its question and for itself."""
+    stop = entry(10, "Stopped", covers=["2.0", "3.0", "4.5"], by="alice", parts=1)
+    said = (*GOOD.said, Said("C1", "1.0", "4.5", for_bot=True))
+    inbox = (*GOOD.inbox, Stored(THREAD, "stop", "4.5", 4.6, 10))
+    posted = (*GOOD.posted[:2], Posted("C1", "1.0", "3.5", "f10", ("2.0", "3.0", "4.5"), "stopped"))
+    stopped = replace(GOOD, journal=(*JOURNAL, stop), said=said, inbox=inbox, posted=posted)
+    assert check(stopped) == ()
+    found = check(replace(stopped, posted=(*posted, GOOD.posted[2])))
+    assert {violation.promise for violation in found} >= {"answered_once"}
+
+
+def test_a_reaction_that_a_killed_process_put_there_may_stay() -> None:
+    killed = replace(journal(entry(10, "Resumed", owner="2")), eyes=("C1:1.0",))
+
+    assert check(killed) == ()

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from bot.config import Need, load_settings
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.options import BOT_USER_ID, Options
 from bot.local_slack.server import LocalSlack
 from bot.local_slack.world import Channel
+from bot.main import run_slack
 from bot.slack.patience import Patience
 from bot.storage.database import open_database
 from bot.storage.inbox import Addressing, Inbox, Item, Kind
@@ -315,6 +317,17 @@ async def test_sigterm_does_not_wait_for_a_slack_that_does_not_answer(desk: Desk
     async with process(desk):
         assert await desk.answered("#general", ts, covers=ts) == "Here."
         await desk.until(lambda: not is_processing(desk, ts))
+
+
+async def test_sigterm_is_heard_while_it_cannot_connect(desk: Desk) -> None:
+    """As `treadle run` does: the signal sets `stop`."""
+    desk.slack.fail(FaultRule(Effect.REFUSE_SOCKET, status=503))
+    settings = load_settings(desk.environment(), desk.home, need=Need.RUN)
+    stop = asyncio.Event()
+    running = asyncio.create_task(run_slack(settings, stop=stop, ready=lambda _: None))
+    await desk.until(lambda: len(desk.slack.log.of("apps.connections.open")) >= 2)
+    stop.set()
+    await asyncio.wait_for(running, 15)
 
 
 def is_processing(desk: Desk, ts: str) -> bool:

@@ -101,12 +101,15 @@ class Desk:
         return [self.slack.visible_text(m) for m in messages if m.get("bot_id")]
 
     async def command(self, who: str, text: str, channel: str = "#general") -> str:
-        """What `/treadle` with this text answers to this person, as they read it."""
+        """What `/treadle` with this text answers to this person, as they read it.
+
+        Without the backticks, which they do not see.
+        """
         person = self.slack.person(who)
         before = len(person.ephemeral())
         await person.slash(channel, "/treadle", text)
         await self.until(lambda: len(person.ephemeral()) > before or None)
-        return self.slack.visible_text(person.ephemeral()[-1])
+        return self.slack.visible_text(person.ephemeral()[-1]).replace("`", "")
 
     async def until(self, condition: Callable[[], T | None], timeout: float = 15.0) -> T:
         """The condition's value as soon as it holds."""

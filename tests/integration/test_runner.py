@@ -62,8 +62,10 @@ class Wall:
 
     def live(self, piece: Piece | None) -> None: ...
 
-    async def settle(self, entries: Sequence[Entry]) -> None:
+    async def settle(self, entries: Sequence[Entry], arrived: asyncio.Event | None = None) -> None:
         self.settled.append(list(entries))
+
+    async def halt(self, entries: Sequence[Entry]) -> None: ...
 
     async def notice(self, text: str, at: str) -> None:
         self.notices.append((text, at))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from bot.errors import NotPermitted, StorageError
 from bot.patterns import Pattern
 from bot.policy import Person, Rule, Verdict
 from bot.storage import tables
+from bot.storage.audit import Audit
 from bot.storage.database import open_database
 from bot.storage.journal import Journals
 from bot.storage.refusals import Refusals
@@ -78,8 +80,8 @@ async def test_a_number_is_never_given_twice(writer: Writer) -> None:
     """`forget 1` typed from an old list must not hit another rule."""
     rules = rules_of(writer)
     await rules.add(GIT, ADA)
-    assert await rules.remove(1)
-    assert not await rules.remove(1)
+    assert await rules.remove(1, ADA)
+    assert not await rules.remove(1, ADA)
     assert (await rules.add(GIT, ADA)).number == 2
 
 
@@ -90,8 +92,8 @@ async def test_every_change_counts_up_the_revision_and_nothing_else_does(writer:
     seen.append(await rules.revision())
     await rules.choose("C0A", "verbosity", "quiet", ADA)
     seen.append(await rules.revision())
-    await rules.remove(1)
-    await rules.remove(99)
+    await rules.remove(1, ADA)
+    await rules.remove(99, ADA)
     seen.append(await rules.revision())
 
     assert seen == [0, 1, 2, 3]
@@ -139,6 +141,27 @@ async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not holds():
             await asyncio.sleep(0.01)
+
+
+async def test_every_change_stands_in_the_audit_trail_and_what_changes_nothing_does_not(
+    writer: Writer,
+) -> None:
+    audit = Audit(writer, "chain")
+    rules = Rules(writer, lambda: NOON, audit)
+    await rules.add(GIT, ADA)
+    await rules.remove(1, ADA)
+    await rules.remove(1, ADA)
+    await rules.choose("C0A", "verbosity", "quiet", ADA)
+    bodies = await writer.run(lambda c: list(c.scalars(select(tables.audit.c.body))))
+
+    found = [json.loads(body) for body in bodies]
+    assert [(b["who"], b["action"], b["subject"]) for b in found] == [
+        ("U0ADA", "added", "rule 1"),
+        ("U0ADA", "removed", "rule 1"),
+        ("U0ADA", "set", "verbosity in C0A"),
+    ]
+    assert found[0]["value"]["match"] == {"command": "git .*"}
+    assert found[2]["value"] == "quiet"
 
 
 @pytest.mark.parametrize(

@@ -53,13 +53,13 @@ async def test_tools_says_what_somebody_may_use_here_and_why(desk: Desk) -> None
         alice = (await desk.command("alice", "tools", "#ops")).splitlines()
 
     def line(lines: list[str], tool: str) -> str:
-        return next(found for found in lines if f"`{tool}`" in found)
+        return next(found for found in lines if f"{tool}" in found)
 
     assert "allowed after a person's yes (treadle.toml line 1)" in line(bob, "write_file")
     assert "denied (treadle.toml line 5)" in line(bob, "wikipedia")
     assert "depends on what it is called with (treadle.toml line 9)" in line(bob, "read_file")
-    assert "`write_file`: allowed. " in line(alice, "write_file")
-    assert "`wikipedia`: allowed. " in line(alice, "wikipedia")
+    assert "write_file: allowed. " in line(alice, "write_file")
+    assert "wikipedia: allowed. " in line(alice, "wikipedia")
     assert "wikipedia" in bob[-1]
 
 
@@ -187,7 +187,7 @@ async def test_a_tool_is_switched_off_for_everybody_and_on_again(desk: Desk) -> 
         await refused(desk, "ada")
         why = await desk.command("ada", "why")
         assert "The switch set in Slack by ada" in why
-        assert "`/treadle switch write_file on`" in why
+        assert "/treadle switch write_file on" in why
         await desk.command("ada", "switch write_file on")
         desk.model.play([Say("I write.", calls=(WRITE,)), Say("Done.")])
         ts = await desk.slack.person("ada").say("#general", "@treadle write seven")
@@ -242,7 +242,7 @@ async def test_why_explains_the_last_refusal_wherever_it_was(desk: Desk) -> None
     assert rule.endswith("decided it: deny write_file outside #ops.")
     assert rule.startswith("Rule 1 (set in Slack by ada on ")
     assert (
-        way == "What you can do: ask me in #ops, or ask an admin, who can type `/treadle forget 1`."
+        way == "What you can do: ask me in #ops, or ask an admin, who can type /treadle forget 1."
     )
 
 
@@ -346,6 +346,47 @@ async def test_of_several_turns_one_is_named_and_an_admin_stops_all(desk: Desk) 
         gate.set()
 
 
+async def test_usage_tells_what_was_used_today_and_an_admin_adds_to_a_cap(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1\n")
+    desk.model.play(lambda _: Say("Hello."))
+    bob = desk.slack.person("bob")
+    async with desk.treadle():
+        assert "You today: 0 turns, 0 tokens" in await desk.command("bob", "usage")
+        for more in ("nothing", "one turn"):
+            ts = await bob.say("#general", "@treadle hi")
+            said = await desk.answered("#general", ts, covers=ts)
+            assert ("I stopped here: the budget of 1 turns" in said) is (more == "one turn")
+        used = (await desk.command("bob", "usage")).splitlines()
+        assert used[0].startswith("You today: 1 turn, 15 tokens")
+        assert used[1].startswith("This channel today: 1 turn, 15 tokens")
+        assert used[2] == "Cap for one person a day: 1 turns of 1 turns"
+        assert "You today: 0 turns" in await desk.command("alice", "usage")
+        for text in ("budget add 1 turns for @bob", "budget"):
+            assert "Only admins can change this" in await desk.command("bob", text)
+        assert "no cap of money for one person" in await desk.command(
+            "ada", "budget add 1 money for @bob"
+        )
+        said = await desk.command("ada", "budget add 1 turns for @bob")
+        assert said == "Done: 1 turns more for @Bob, today only."
+        ts = await bob.say("#general", "@treadle hi")
+        assert await desk.answered("#general", ts, covers=ts) == "Hello."
+        assert "Everybody together today: 2 turns, 30 tokens" in await desk.command("ada", "budget")
+
+
+async def test_a_cap_of_a_channel_is_raised_in_that_channel_alone(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_channel_day = 1\n")
+    desk.model.play(lambda _: Say("Hello."))
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        await desk.command("ada", "budget add 1 turns in #general")
+        said = {}
+        for channel in ("#general", "#general", "#ops", "#ops"):
+            ts = await alice.say(channel, "@treadle hi")
+            said[channel] = await desk.answered(channel, ts, covers=ts)
+    assert said["#general"] == "Hello."
+    assert "I stopped here" in said["#ops"]
+
+
 async def test_status_tells_how_things_are(desk: Desk) -> None:
     desk.config('[sandbox]\nmode = "off"')
     gate = asyncio.Event()
@@ -372,7 +413,7 @@ async def test_a_pattern_that_lets_a_second_command_through_is_said_when_the_rul
 ) -> None:
     async with desk.treadle():
         said = await desk.command("ada", "allow run_command when command matches git .*")
-        assert "Careful: the pattern `git .*` also matches commands with `;`" in said
+        assert "Careful: the pattern git .* also matches commands with ;" in said
         strict = await desk.command("ada", "allow run_command when command matches git log")
         assert "Careful" not in strict
 

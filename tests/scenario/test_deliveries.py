@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from bot.local_slack.faults import Effect, FaultRule
-from bot.local_slack.options import Options
+from bot.local_slack.options import BOT_USER_ID, Options
+from bot.local_slack.shapes import Json
 from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
@@ -285,3 +286,185 @@ async def test_every_message_is_covered_exactly_once(tmp_path: Path) -> None:
             for ts in (message.get("metadata") or {}).get("event_payload", {}).get("covers", [])
         ]
         assert sorted(covers) == sorted(accepted)
+
+
+REFUSALS = {
+    "is_archived": "The channel is archived; unarchive it or ask elsewhere.",
+    "not_in_channel": "Invite the bot to the channel with /invite.",
+    "channel_not_found": "The channel is gone, or the bot was removed from it.",
+    "restricted_action": "A workspace setting keeps apps from posting there; ask an admin.",
+    "restricted_action_thread_locked": "The thread is locked; ask in a new one.",
+    "thread_not_found": "The thread is gone; ask in a new one.",
+    "a_word_of_tomorrow": "Ask again elsewhere, or tell the operator this word.",
+}
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+async def test_whoever_asked_is_told_in_a_direct_message_what_cannot_be_posted(
+    desk: Desk, code: str
+) -> None:
+    desk.slack.fail(FaultRule(Effect.ERROR, POST, error=code, channel="C0OPS"))
+    text = "\n\n".join(f"Paragraph {n} " + "of many words " * 40 for n in range(30))
+    desk.model.play([Say(text)])
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#ops", "@treadle report")
+        letter = await desk.until(lambda: letter_to(desk, "D0ALICE"))
+        await desk.nothing_is_left_to_do()
+
+    assert desk.slack.visible_text(letter) == (
+        f"I cannot post in #ops, where you asked me something: Slack refuses it ({code}). "
+        f"{REFUSALS[code]}"
+    )
+    assert letter["metadata"]["event_payload"]["covers"] == [ts]
+    assert posts(desk, "C0OPS") == [False]
+
+
+def letter_to(desk: Desk, channel: str) -> Json | None:
+    """The bot's only message in the direct messages."""
+    found = [m for m in desk.slack.messages(channel) if m.get("bot_id")]
+    return found[0] if found else None
+
+
+async def test_a_letter_that_cannot_be_sent_either_is_let_go(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.slack.fail(FaultRule(Effect.ERROR, POST, error="is_archived"))
+    desk.model.play([Say("Lost.")])
+    async with desk.treadle():
+        await desk.slack.person("alice").say("#ops", "@treadle report")
+        await desk.until(lambda: posts(desk, "U0ALICE"))
+        await desk.nothing_is_left_to_do()
+
+    assert posts(desk, "C0OPS") == posts(desk, "U0ALICE") == [False]
+    assert "U0ALICE could not be told either" in caplog.text
+
+
+async def test_in_direct_messages_there_is_nobody_else_to_tell(desk: Desk) -> None:
+    desk.slack.fail(FaultRule(Effect.ERROR, POST, error="restricted_action"))
+    desk.model.play([Say("Lost.")])
+    async with desk.treadle():
+        await desk.slack.person("alice").say("dm", "report")
+        await desk.until(lambda: posts(desk, "D0ALICE"))
+        await desk.nothing_is_left_to_do()
+
+    assert len(desk.slack.log.of(POST)) == 1
+
+
+async def test_everybody_who_asked_in_the_turn_is_told_and_one_letter_answers(desk: Desk) -> None:
+    gate = asyncio.Event()
+    desk.model.play([Say("Never asked again.", gate=gate), Say("Both.")])
+    alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
+    async with desk.treadle():
+        root = await alice.say("#ops", "@treadle one")
+        await desk.model.asked()
+        more = await bob.reply("#ops", root, "@treadle two")
+        await desk.slack.until_delivered()
+        desk.slack.fail(FaultRule(Effect.ERROR, POST, error="is_archived", channel="C0OPS"))
+        gate.set()
+        first = await desk.until(lambda: letter_to(desk, "D0ALICE"))
+        second = await desk.until(lambda: letter_to(desk, "D0BOB"))
+        await desk.nothing_is_left_to_do()
+
+    covers = [m["metadata"]["event_payload"]["covers"] for m in (first, second)]
+    assert sorted(ts for listed in covers for ts in listed) == sorted([root, more])
+
+
+async def test_an_answer_that_even_as_plain_text_is_too_long_for_slack_is_told_of(
+    desk: Desk,
+) -> None:
+    desk.slack.fail(FaultRule(Effect.ERROR, POST, error="msg_too_long", channel="C0OPS"))
+    desk.model.play([Say("Long.")])
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#ops", "@treadle report")
+        letter = await desk.until(lambda: letter_to(desk, "D0ALICE"))
+        await desk.nothing_is_left_to_do()
+
+    assert "Ask for a shorter answer." in desk.slack.visible_text(letter)
+    assert letter["metadata"]["event_payload"]["covers"] == [ts]
+    assert posts(desk, "C0OPS") == [False, False]
+
+
+async def test_a_letter_is_sent_once_though_treadle_is_restarted(desk: Desk) -> None:
+    desk.slack.fail(FaultRule(Effect.ERROR, POST, error="is_archived", channel="C0OPS"))
+    desk.model.play([Say("Lost."), Say("Lost again.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#ops", "@treadle one")
+        await desk.until(lambda: letter_to(desk, "D0ALICE"))
+        await desk.nothing_is_left_to_do()
+    async with desk.treadle():
+        await alice.reply("#ops", root, "@treadle two")
+        await desk.until(lambda: len(posts(desk, "C0OPS")) == 2)
+        await desk.nothing_is_left_to_do()
+
+    letters = [m for m in desk.slack.messages("D0ALICE") if m.get("bot_id")]
+    assert len(letters) == 2
+
+
+async def test_steps_that_wait_for_slack_do_not_hold_the_answer_up(desk: Desk) -> None:
+    """The step was refused for now: it is posted later, with the next ones, after the answer."""
+    desk.patience = Patience(pace=4.0)
+    step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),))
+    desk.model.play([step, step, Say("391."), *[Say("Yes.")] * 4])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle go")
+        await desk.model.asked(3)
+        for n in range(4):
+            await alice.say("#general", f"@treadle {n}")
+        await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
+
+    answer, steps = desk.bot_replies("#general", root)
+    assert answer == "391."
+    assert steps.count("→ 391") == 2
+
+
+async def test_a_message_after_the_answer_does_not_wait_for_the_steps(desk: Desk) -> None:
+    """Twelve other answers keep the channel busy meanwhile."""
+    desk.patience = Patience(pace=4.0)
+    step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),))
+    desk.model.play([step, Say("391."), *[Say("Yes.")] * 13])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle go")
+        await desk.model.asked(2)
+        for n in range(12):
+            await alice.say("#general", f"@treadle {n}")
+        await desk.model.asked(14)
+        await desk.answered("#general", root, covers=root)
+        again = await alice.reply("#general", root, "and now?")
+        await desk.model.asked(15)
+        assert desk.bot_replies("#general", root) == ["391."]
+        await desk.answered("#general", root, covers=again)
+        await desk.nothing_is_left_to_do()
+
+    replies = desk.bot_replies("#general", root)
+    assert replies[0] == "391."
+    assert sorted(["→ 391" in reply for reply in replies]) == [False, False, True]
+
+
+@pytest.mark.parametrize(("happens", "code"), [("archived", "is_archived"), ("removed", "not_in_")])
+async def test_a_channel_that_closes_while_the_model_thinks(
+    desk: Desk, happens: str, code: str
+) -> None:
+    gate = asyncio.Event()
+    step = Say("I multiply.", calls=(("calculate", arguments(expression="17 * 23")),))
+    desk.model.play([step, Say("391.", gate=gate)])
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#ops", "@treadle go")
+        await desk.replies("#ops", ts, 1)
+        channel = desk.slack.world.channel("#ops")
+        if happens == "archived":
+            channel.is_archived = True
+        else:
+            channel.members.discard(BOT_USER_ID)
+        gate.set()
+        letter = await desk.until(lambda: letter_to(desk, "D0ALICE"))
+        await desk.nothing_is_left_to_do()
+
+    assert code in desk.slack.visible_text(letter)
+    assert letter["metadata"]["event_payload"]["covers"] == [ts]
+    assert posts(desk, "C0OPS") == [True, False]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import socket
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from bot.parts import read_settings
 from bot.slack.patience import Patience
 from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client
+from bot.trail import verify_trail
 from tests.doubles.cards import question, told
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
@@ -106,21 +108,12 @@ async def agent_off(desk: Desk) -> str:
 
 async def not_in_channel(desk: Desk) -> str:
     desk.model.play([Say("too late", delay=0.2)])
-    rule = FaultRule(Effect.ERROR, "chat.postMessage", error="not_in_channel")
-    lines: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    log = logging.getLogger("bot.slack.outbound")
-    log.addHandler(handler)
-    try:
-        async with desk.treadle():
-            desk.slack.fail(rule)
-            await desk.slack.person("alice").say("#general", "@treadle hi")
-            await desk.until(lambda: bool(desk.slack.log.of("chat.postMessage")))
-    finally:
-        log.removeHandler(handler)
-    said = next(line for line in lines if "not_in_channel" in line)
-    return said[said.index("Slack refused") :]
+    rule = FaultRule(Effect.ERROR, "chat.postMessage", channel="C0GENERAL", error="not_in_channel")
+    async with desk.treadle():
+        desk.slack.fail(rule)
+        await desk.slack.person("alice").say("#general", "@treadle hi")
+        (letter,) = await desk.until(lambda: desk.slack.messages("D0ALICE"))
+    return desk.slack.visible_text(letter)
 
 
 async def clock_skew(desk: Desk) -> str:
@@ -316,6 +309,71 @@ async def budget_used_up(desk: Desk) -> str:
     return (await ask(desk))[-1]
 
 
+async def answered(desk: Desk, who: str, text: str) -> str:
+    """What `/treadle` answers, as it is sent."""
+    async with desk.treadle():
+        await desk.command(who, text)
+    return str(desk.slack.person(who).ephemeral()[-1]["text"])
+
+
+async def not_admin(desk: Desk) -> str:
+    return await answered(desk, "bob", "deny wikipedia")
+
+
+async def command_unknown(desk: Desk) -> str:
+    return await answered(desk, "ada", "dney wikipedia")
+
+
+async def channel_not_picked(desk: Desk) -> str:
+    return await answered(desk, "ada", "deny wikipedia in general")
+
+
+async def person_not_picked(desk: Desk) -> str:
+    return await answered(desk, "ada", "deny wikipedia for bob")
+
+
+async def rule_overruled(desk: Desk) -> str:
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "deny"\n')
+    return await answered(desk, "ada", "allow calculate")
+
+
+async def why_refused(desk: Desk) -> str:
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "deny"\n')
+    call = ("calculate", arguments(expression="1 + 1"))
+    desk.model.play([Say("I count.", calls=(call,)), Say("I may not.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle 1 + 1?")
+        await desk.answered("#general", root, covers=root)
+        why = await alice.reply("#general", root, "@treadle !why")
+        return await desk.answered("#general", root, covers=why)
+
+
+async def rule_unreadable(desk: Desk) -> str:
+    async with desk.treadle():
+        await desk.command("ada", "deny wikipedia")
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database:
+        database.execute("UPDATE rules SET body = '{}'")
+        database.commit()
+    return await start_error(desk)
+
+
+async def audit_altered(desk: Desk) -> str:
+    await ask(desk)
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database:
+        database.execute("UPDATE audit SET body = '{}' WHERE seq = 1")
+        database.commit()
+    lines: list[str] = []
+    verify_trail(desk.environment(), desk.home, lines.append)
+    return "\n".join(lines)
+
+
+async def audit_head_unwritable(desk: Desk) -> str:
+    (desk.home / ".treadle").mkdir()
+    (desk.home / ".treadle" / "audit").write_text("a file in the way")
+    return await start_error(desk)
+
+
 PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -325,7 +383,9 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
         not_yours, question_closed, no_window, too_long_to_ask,
-        budget_used_up, in_circles, unreadable_replies, too_many_steps,
+        budget_used_up, in_circles, unreadable_replies, too_many_steps, not_admin, command_unknown,
+        channel_not_picked, person_not_picked, rule_overruled, why_refused, rule_unreadable,
+        audit_altered, audit_head_unwritable,
     )
 }  # fmt: skip
 

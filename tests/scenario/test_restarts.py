@@ -360,3 +360,29 @@ async def test_a_turn_that_kills_every_process_is_ended_and_the_others_are_answe
     )
     assert len(await lines_of(desk.home / "starts.txt", 4)) == 4
     assert desk.bot_replies("#general", slow) == ["Slow but sure."]
+
+
+async def test_a_stream_that_a_killed_process_left_open_is_closed_with_what_became_of_its_tasks(
+    desk: Desk,
+) -> None:
+    (desk.home / "own.py").write_text(LONG_TOOL, "utf-8")
+    desk.config('[slack]\nverbosity = "card"\n[tools]\nmodules = ["own.py"]')
+    calls = (("calculate", arguments(expression="17 * 23")), ("deploy", arguments(version="v7")))
+    desk.model.play([Say("Both.", calls=calls), Say("I check first.")])
+    streams = desk.slack.world.streams
+    async with process(desk) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle deploy v7")
+        await lines_of(desk.home / "starts.txt", 1)
+        (stream,) = await desk.until(lambda: streams.of_thread("C0GENERAL", ts))
+        await kill(first)
+    assert streams.of_thread("C0GENERAL", ts) == [stream]
+    async with process(desk):
+        assert await desk.answered("#general", ts, covers=ts) == "I check first."
+        await desk.until(lambda: not streams.of_thread("C0GENERAL", ts))
+        await desk.nothing_is_left_to_do()
+
+    live = desk.slack.message("#general", stream) or {}
+    shown = [(b["title"], b["status"]) for b in live["blocks"] if b["type"] == "task_card"]
+    assert shown[0] == ("Calculate 17 * 23", "complete")
+    assert shown[1][0] == "deploy v7"
+    assert shown[1][1] in ("error", "pending")

@@ -66,6 +66,7 @@ async def test_no_sign_is_shown_for_messages_that_are_not_for_the_bot(desk: Desk
     async with desk.treadle():
         root = await alice.say("#general", "@treadle hi")
         await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
         desk.slack.log.clear()
         desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "users.info", seconds=0.8))
         await desk.slack.person("bob").reply("#general", root, "@alice shall we?")
@@ -216,3 +217,22 @@ async def test_a_session_is_set_back_even_if_slack_asks_to_wait_with_that(desk: 
         gate.set()
         await desk.answered("#general", ts, covers=ts)
         await desk.until(lambda: session(desk, ts) == "active")
+
+
+@pytest.mark.parametrize("sign", ["reactions.remove", "assistant.threads.setStatus"])
+async def test_a_sign_goes_even_if_slack_breaks_down_when_it_is_taken_away(
+    tmp_path: Path, sign: str
+) -> None:
+    absent = {SESSION} | ({"assistant.threads.setStatus"} if sign == "reactions.remove" else set())
+    async with open_desk(tmp_path, options=Options(absent_methods=frozenset(absent))) as desk:
+        gate = asyncio.Event()
+        desk.model.play([Say("At last.", gate=gate, calls=()), Say("Never.")])
+        async with desk.treadle():
+            ts = await desk.slack.person("alice").say("#general", "@treadle think")
+            await desk.until(lambda: desk.slack.status("#general", ts) or reactions(desk, ts))
+            desk.slack.fail(
+                FaultRule(Effect.SERVER_ERROR, sign, count=1),
+                FaultRule(Effect.ERROR, "chat.postMessage", error="is_archived"),
+            )
+            gate.set()
+            await desk.until(lambda: not (desk.slack.status("#general", ts) or reactions(desk, ts)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.options import BOT_USER_ID, Options
 from bot.local_slack.world import Channel
 from bot.slack.patience import Patience
@@ -64,6 +66,25 @@ async def test_more_sessions_than_slack_takes_are_statuses_and_no_call_is_in_vai
     assert states.count("processing") == states.count("active") >= 10
     statuses = len(strict.slack.log.of("assistant.threads.setStatus"))
     assert statuses + states.count("processing") == 60
+
+
+@pytest.mark.wall_clock
+async def test_a_method_that_must_wait_holds_up_no_other(strict: Desk) -> None:
+    """Slack asks to wait with users.info: whoever is known is answered meanwhile."""
+    strict.model.play(lambda _: Say("Yes."))
+    alice, bob = strict.slack.person("alice"), strict.slack.person("bob")
+    async with strict.treadle():
+        first = await alice.say("#general", "@treadle one")
+        await strict.answered("#general", first, covers=first)
+        strict.slack.fail(FaultRule(Effect.RATE_LIMIT, "users.info", count=1, seconds=3))
+        limited = await bob.say("#general", "@treadle two")
+        await strict.until(lambda: [c for c in strict.slack.log if c.status == 429])
+        began = time.monotonic()
+        ts = await alice.say("#general", "@treadle three")
+        await strict.answered("#general", ts, covers=ts)
+        assert time.monotonic() - began < 2.0
+        await strict.answered("#general", limited, covers=limited)
+        assert time.monotonic() - began > 2.0
 
 
 async def test_a_channel_that_must_wait_keeps_the_limits_of_a_faster_slack(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 from tests.doubles.shell import open_place
 
+POST = "chat.postMessage"
 SOON = 1.0
 """Seconds from the stop until nothing goes on and the thread says so."""
 COUNT = Say("I count.", calls=(("calculate", arguments(expression="1+1")),))
@@ -342,3 +346,155 @@ async def test_a_command_and_all_that_it_started_are_killed() -> None:
                 assert ticks.stat().st_size == size
 
     assert "Broken off, so it may or may not have happened: Run." in notice
+
+
+async def test_a_stop_before_the_answers_turn_to_be_posted_leaves_it_out(desk: Desk) -> None:
+    """Slack asks the channel to wait, so that the answer and what led to it are still held."""
+    desk.model.play([COUNT, Say("Never shown."), Say("Here it is.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle count")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        await answer_is_written(desk)
+        said = await alice.reply("#general", root, "stop")
+        notice = await desk.answered("#general", root, covers=root)
+        assert await desk.answered("#general", root, covers=said) == notice
+        again = await alice.reply("#general", root, "and now?")
+        await desk.answered("#general", root, covers=again)
+
+    assert notice == (
+        "Stopped by alice. The answer was ready and is left out. Done before that: Calculate. "
+        "Nothing is running any more; reply here to go on."
+    )
+    assert desk.bot_replies("#general", root) == [notice, "Here it is."]
+    told = str(desk.model.requests[-1]["messages"])
+    assert "Never shown." in told
+    assert "people saw 0 of its 1 messages" in told
+
+
+async def test_a_stop_in_the_middle_of_a_long_answer_leaves_out_the_rest(desk: Desk) -> None:
+    text = "\n\n".join(f"Paragraph {n} " + "of many words " * 40 for n in range(60))
+    desk.model.play([Say(text)])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, skip=1, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle report")
+        await desk.until(lambda: len(desk.slack.log.of(POST)) == 2)
+        said = await alice.reply("#general", root, "stop")
+        notice = await desk.answered("#general", root, covers=root)
+        assert await desk.answered("#general", root, covers=said) == notice
+        await desk.nothing_is_left_to_do()
+
+    first, last = desk.bot_replies("#general", root)
+    assert first.startswith("Paragraph 0 ")
+    assert last == notice
+    assert re.match(
+        r"Stopped by alice\. Of the answer's \d messages 1 were posted, the rest is left out\.",
+        notice,
+    )
+
+
+async def test_a_stop_after_the_answer_leaves_out_the_steps_that_wait(desk: Desk) -> None:
+    """In a busy channel the answer goes first."""
+    desk.model.play([COUNT, COUNT, Say("It is 2."), *[Say("Yes.")] * 4])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle count")
+        await desk.model.asked(3)
+        others = [await alice.say("#general", f"@treadle {n}") for n in range(4)]
+        await desk.answered("#general", root, covers=root)
+        said = await alice.reply("#general", root, "stop")
+        notice = await desk.answered("#general", root, covers=said)
+        for other in others:
+            await desk.answered("#general", other, covers=other)
+        await desk.nothing_is_left_to_do()
+
+    assert desk.bot_replies("#general", root) == ["It is 2.", notice]
+    assert "The answer was there already; what of the steps was not shown is left out." in notice
+
+
+async def test_a_stop_behind_another_question_ends_the_delivery_and_that_question(
+    desk: Desk,
+) -> None:
+    """Both came while the answer waited for its slot, in this order."""
+    desk.model.play([Say("Never shown."), Say("Never asked.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(
+            FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1),
+            FaultRule(Effect.HOLD, "message", channel="C0GENERAL", skip=1),
+        )
+        root = await alice.say("#general", "@treadle one")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        more = await alice.reply("#general", root, "two")
+        said = await alice.reply("#general", root, "stop")
+        await desk.until(lambda: len(desk.slack.courier.unfinished()) == 2)
+        desk.slack.courier.release()
+        first = await desk.answered("#general", root, covers=root)
+        second = await desk.answered("#general", root, covers=more)
+        assert await desk.answered("#general", root, covers=said) == second
+        await desk.nothing_is_left_to_do()
+
+    assert "The answer was ready and is left out." in first
+    assert second.startswith("Stopped by alice. Nothing is running")
+    assert len(desk.model.requests) == 1
+
+
+async def test_a_message_behind_the_stop_begins_a_new_turn_while_the_answer_waits(
+    desk: Desk,
+) -> None:
+    desk.model.play([Say("Never shown."), Say("Two.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle one")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        await alice.reply("#general", root, "stop")
+        more = await alice.reply("#general", root, "two")
+        assert await desk.answered("#general", root, covers=more) == "Two."
+        await desk.nothing_is_left_to_do()
+
+    notice, answer = desk.bot_replies("#general", root)
+    assert "The answer was ready and is left out." in notice
+    assert answer == "Two."
+
+
+async def test_who_may_not_talk_to_the_bot_does_not_keep_its_answer_from_the_others(
+    desk: Desk,
+) -> None:
+    desk.model.play([Say("Shown.")])
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await desk.slack.person("alice").say("#general", "@treadle count")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        await desk.slack.person("gus").react("#general", root, "x")
+        assert await desk.answered("#general", root, covers=root) == "Shown."
+
+
+async def test_a_stop_while_the_question_to_people_waits_to_be_posted(desk: Desk) -> None:
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "ask"')
+    desk.model.play([COUNT])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, seconds=2, count=1))
+        root = await alice.say("#general", "@treadle count")
+        await desk.until(lambda: desk.slack.log.of(POST))
+        await alice.react("#general", root, "x")
+        notice = await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
+
+    assert notice.startswith("Stopped by alice. Not begun: Calculate.")
+    assert desk.bot_replies("#general", root)[-1] == notice
+    assert not [m for m in desk.slack.thread("#general", root) if "treadle_approve" in str(m)]
+
+
+async def answer_is_written(desk: Desk) -> None:
+    """Until the journal of the only thread holds its answer."""
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database:
+        async with asyncio.timeout(10):
+            while not database.execute(
+                "SELECT 1 FROM journal WHERE body LIKE '%\"Answered\"%'"
+            ).fetchone():
+                await asyncio.sleep(0.01)

@@ -7,6 +7,7 @@ without direct messages, spending nothing on guests, a yes before certain writes
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -250,3 +251,14 @@ def _card(desk: Desk, channel: str, ts: str) -> dict[str, object] | None:
 
 def _observations(request: Request) -> Sequence[str]:
     return [str(m["content"]) for m in request["messages"] if m["role"] == "tool"]
+
+
+def test_the_admins_page_says_how_each_wish_is_made() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "admin.md").read_text("utf-8")
+    rows = [line.replace("\\|", "¦").strip("| ").split(" | ") for line in text.splitlines()]
+    table = {row[0]: row[1:] for row in rows if len(row) == 3}
+    for wish in WISHES:
+        typed, written = (cell.replace("¦", "|") for cell in table[wish.name])
+        assert typed == "<br>".join(f"`/treadle {line}`" for line in wish.lines)
+        rules = ", ".join(part.strip("`") for part in written.split("<br>"))
+        assert tomllib.loads(f"policy = [{rules}]") == tomllib.loads(wish.toml)

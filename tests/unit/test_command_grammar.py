@@ -10,18 +10,21 @@ from bot.admin.explain import Naming, in_words
 from bot.admin.grammar import Vocabulary, read_command
 from bot.admin.live import Setting
 from bot.admin.requests import (
+    AddBudget,
     Choose,
     Forget,
     Help,
     MakeRule,
     Misread,
     Request,
+    ShowBudgets,
     ShowRules,
     ShowTools,
     Stop,
     Switch,
     Why,
 )
+from bot.agent.budgets import Cap, Scope, Unit
 from bot.patterns import Pattern
 from bot.policy import Role, Rule, Verdict
 
@@ -66,6 +69,14 @@ def complaint(text: str) -> str:
         ("stop", Stop()),
         ("stop 2", Stop(2)),
         ("stop all", Stop(everything=True)),
+        ("budget", ShowBudgets()),
+        ("budget add 5 money", AddBudget(Cap(Scope.ALL, Unit.MONEY, 5.0), "")),
+        ("budget add 0.5 money for everyone", AddBudget(Cap(Scope.ALL, Unit.MONEY, 0.5), "")),
+        (
+            "budget add 1,000 tokens for <@U0BOB|bob>",
+            AddBudget(Cap(Scope.USER, Unit.TOKENS, 1000.0), "U0BOB"),
+        ),
+        ("budget add 3 turns in here", AddBudget(Cap(Scope.CHANNEL, Unit.TURNS, 3.0), "C0HERE")),
         ("verbosity quiet", Choose(Setting.VERBOSITY, "C0HERE", "quiet")),
         ("verbosity full in <#C0OPS|ops>", Choose(Setting.VERBOSITY, "C0OPS", "full")),
         ("verbosity default in here", Choose(Setting.VERBOSITY, "C0HERE", None)),
@@ -143,6 +154,12 @@ def test_a_rule_is_read(text: str, expected: Rule) -> None:
         ("forget it", "`/treadle forget 3`"),
         ("switch run_command", "`/treadle switch TOOL off`"),
         ("stop it", "`/treadle stop 2`"),
+        ("budget add 0 money", "`/treadle budget add 5 money`"),
+        ("budget add -5 money", "`/treadle budget add 5 money`"),
+        ("budget add nan money", "`/treadle budget add 5 money`"),
+        ("budget add 5 euros", "`/treadle budget add 5 money`"),
+        ("budget add 5 money for bob", "pick the person from Slack's list"),
+        ("budget take 5 money", "`/treadle budget add 5 money`"),
         ("why not", "takes nothing behind it"),
     ],
 )
@@ -156,7 +173,8 @@ def test_any_text_is_answered(text: str) -> None:
 
 
 GRAMMAR = """allow ask deny in outside for except but everyone and , when matches command guests
-all <#C0A|a> <@U0A|a> run_command write_file * here #a @a ( stop switch on off forget 1"""
+all <#C0A|a> <@U0A|a> run_command write_file * here #a @a ( stop switch on off forget 1
+budget add money"""
 words = st.sampled_from(GRAMMAR.split())
 
 

@@ -112,3 +112,12 @@ def test_a_tool_depends_on_its_arguments_only_for_those_whom_the_rule_is_about()
     assert book.depends(BOB, OPS, "run_command")
     assert not book.depends(Person("U0ADA"), OPS, "run_command")
     assert not book.depends(BOB, OPS, "read_file")
+
+
+def test_a_tool_that_is_allowed_either_way_depends_on_nothing() -> None:
+    book = RuleBook((Rule("run_command", ALLOW, match=GIT),))
+    assert not book.depends(BOB, OPS, "run_command")
+    assert (
+        RuleBook(book.file, (Rule("run_command", ASK),)).depends(BOB, OPS, "run_command") is False
+    )
+    assert RuleBook((*book.file, Rule("run_command", ASK))).depends(BOB, OPS, "run_command")

@@ -137,6 +137,9 @@ def _edit_text(edit: Edited) -> str:
 
 
 def _ending_text(entry: Stopped | Failed) -> str:
+    if isinstance(entry, Stopped) and entry.parts:
+        seen = f"people saw {entry.posted} of its {entry.parts} messages"
+        return f"The turn was stopped while your answer was being posted: {seen}."
     if isinstance(entry, Stopped):
         return "The turn was stopped before you answered."
     return f"The turn ended without an answer: {entry.text}"

@@ -1,4 +1,4 @@
-"""What admins make in Slack, and where each person's last refusal stands."""
+"""What admins make in Slack, and where refusals and answers stand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the tables of rules, settings and their counters, and the index of refusals."""
+    """Create the tables of rules, settings and their counters, of refusals and answers."""
     counters = op.create_table(
         "counters",
         sa.Column("name", sa.String, primary_key=True),
@@ -45,3 +45,11 @@ def upgrade() -> None:
         sa.Column("seq", sa.Integer, nullable=False),
         sa.Column("at", sa.Float, nullable=False),
     )
+    op.create_table(
+        "answers",
+        sa.Column("thread", sa.String, nullable=False),
+        sa.Column("seq", sa.Integer, nullable=False),
+        sa.Column("at", sa.Float, nullable=False),
+        sa.PrimaryKeyConstraint("thread", "seq"),
+    )
+    op.create_index("answers_at", "answers", ["at"])
