@@ -29,8 +29,24 @@ def approvers(settings: Settings) -> MayApprove:
     named = frozenset(settings.approvals.approvers)
 
     def judge(person: Person, askers: Collection[str]) -> bool:
-        if person.id in named or ("admins" in named and person.role == Role.ADMIN):
+        if person.bot:
+            return False
+        if person.id in named:
+            return True
+        if person.external or person.role not in (Role.ADMIN, Role.MEMBER):
+            return False  # a guest may be let in to ask; to answer takes a name in the settings
+        if "admins" in named and person.role == Role.ADMIN:
             return True
         return "requester" in named and set(askers) == {person.id}
 
     return judge
+
+
+def answerers(settings: Settings) -> str:
+    """The same for people, as the beginning of a sentence."""
+    named = frozenset(settings.approvals.approvers)
+    return words.answerers(
+        admins="admins" in named,
+        requester="requester" in named,
+        named=len(named - {"admins", "requester"}),
+    )

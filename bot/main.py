@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from bot import words
 from bot.accounts import footer
 from bot.admin.live import Setting
+from bot.admission import answerers
 from bot.cluster import Role as Role
 from bot.config import Need as Need
 from bot.config import Settings as Settings
@@ -147,6 +148,7 @@ def slack_wiring(core: Core, host: str, port: int) -> Wiring:
         verbosity=lambda channel: Verbosity(core.live.value(Setting.VERBOSITY, channel)),
         describe=core.describe,
         footer=partial(footer, settings, core.budget.rates),
+        answerers=answerers(settings),
         redact=core.redactor.text,
         deliveries=core.deliveries,
         model=core.model.name,

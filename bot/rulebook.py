@@ -6,7 +6,7 @@ strictest holds. Where `access.slack_may_loosen` is set, Slack's rules stand bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.policy import (
@@ -55,6 +55,11 @@ class RuleBook:
         mild = [mildest(part, [person], place, tool) for part in self._parts()]
         strict = self.decide([person], place, tool, {}).verdict
         return max(mild, key=list(Verdict).index) is not strict
+
+    def changed(self, change: Callable[[Rule], Rule]) -> RuleBook:
+        """The same book with every rule replaced by what `change` makes of it."""
+        file, slack, off = (tuple(map(change, part)) for part in (self.file, self.slack, self.off))
+        return RuleBook(file, slack, off, self.slack_may_loosen)
 
     def everything(self) -> Sequence[Rule]:
         """All rules: the file's, those made in Slack as they are asked, the switches."""

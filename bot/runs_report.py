@@ -74,7 +74,7 @@ def _row(runs: Runs, thread: str) -> Sequence[str]:
 def _state(found: Written) -> str:
     turn = open_turn(found.entries)
     if covers(turn):
-        return words.RUN_WAITS if pending(turn) is not None else words.RUN_OPEN
+        return words.RUN_WAITS if pending(turn) else words.RUN_OPEN
     endings = [e for e in found.entries if isinstance(e, Answered | Stopped | Failed | Refused)]
     return words.RUN_STATES[type(endings[-1]).__name__] if endings else words.RUN_STATES["Refused"]
 

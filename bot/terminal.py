@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot import words
+from bot.agent import card_text
+from bot.agent.approvals import card_at
+from bot.agent.consent import Choice
 from bot.agent.entries import (
-    Answer,
     Answered,
-    ApprovalAnswered,
     ApprovalAsked,
     Entry,
     Failed,
@@ -52,7 +53,7 @@ class TerminalPeople:
     async def name(self, user: str, team: str) -> str:
         return "You"
 
-    def whisper(self, click: Item, text: str, *, replace: bool = False) -> None:
+    def whisper(self, click: Item, text: str) -> None:
         """The next line of the conversation shows what came of it."""
 
     async def earlier(self, thread: str, before: str) -> Sequence[Quote]:
@@ -64,10 +65,14 @@ class TerminalPeople:
 
 @dataclass(slots=True)
 class Asking:
-    """The question that the next line answers: its journal position and digest."""
+    """The question that the next line answers: its journal position and digest.
+
+    `thread` says that a yes for the whole thread is offered.
+    """
 
     seq: int = -1
     digest: str = ""
+    thread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,7 @@ class TerminalView:
         for seq in range(self._shown, len(entries)):
             self._print(entries, seq)
         self._shown = len(entries)
+        self._ask(entries)
 
     def live(self, piece: Piece | None) -> None:
         self._live.show(piece)
@@ -133,17 +139,26 @@ class TerminalView:
                 self._write("\n".join(f"  → {line}" for line in [*lines[:SHOWN], *more]))
             case Failed(text=text) | Refused(text=text) if text:
                 self._write(text)
-            case ApprovalAsked(digest=digest):
-                self._asking.seq, self._asking.digest = seq, digest
-                self._write(words.chat_question())
-            case ApprovalAnswered():
-                self._asking.seq = -1
             case Told():
-                self._write(words.chat_question())
+                self._write(words.chat_question(thread=self._asking.thread))
             case Stopped():
                 self._write(stop_notice(entries, seq))
             case Answered() | _:
                 pass
+
+    def _ask(self, entries: Sequence[Entry]) -> None:
+        """Print the first question that is open, once: they are answered one by one."""
+        asked = [seq for seq, entry in enumerate(entries) if isinstance(entry, ApprovalAsked)]
+        card = card_at(entries, asked[-1]) if asked else None
+        if card is None or not card.open:
+            self._asking.seq = -1
+            return
+        line, asking = card.open[0], self._asking
+        if asking.seq != line.seq:
+            asking.seq, asking.digest = line.seq, line.asked.digest
+            asking.thread = line.asked.offer is not None
+            self._write("\n".join(card_text.lines(card, line)))
+            self._write(words.chat_question(thread=asking.thread))
 
     def _reply(self, reply: ModelReply, seen: frozenset[str]) -> None:
         """What of a reply has not been seen while it arrived."""
@@ -208,18 +223,27 @@ async def converse(
         ts = _now()
 
 
-ANSWERS = {
-    **dict.fromkeys(("y", "yes"), Answer.ALLOWED),
-    **dict.fromkeys(("n", "no"), Answer.DENIED),
+CHOICES = {
+    **dict.fromkeys(("y", "yes"), Choice.YES),
+    **dict.fromkeys(("n", "no"), Choice.NO),
+    **dict.fromkeys(("a", "always"), Choice.THREAD),
 }
 
 
 def _item(root: str, ts: str, text: str, asking: Asking) -> Item:
-    message, answer = _message(root, ts, text), ANSWERS.get(text.lower())
-    if asking.seq < 0 or answer is None:
+    """The line as an answer, if a question is open and it is one; else as a message."""
+    message = _message(root, ts, text)
+    word, _, rest = text.partition(" ")
+    choice = CHOICES.get(word.lower().rstrip(",.:;!"))
+    if asking.seq < 0 or choice is None or (rest and choice is not Choice.NO):
         return message
     return replace(
-        message, kind=Kind.CLICK, text=answer, change=str(asking.seq), about=asking.digest
+        message,
+        kind=Kind.CLICK,
+        text=choice,
+        change=str(asking.seq),
+        about=asking.digest,
+        reason=rest.strip(),
     )
 
 

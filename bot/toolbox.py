@@ -10,6 +10,7 @@ from bot import words
 from bot.admin.live import Live
 from bot.agent.context import observation_limit
 from bot.agent.dialects.tool_docs import FILES
+from bot.agent.ports import Clock
 from bot.agent.prompt import Facts
 from bot.config import Settings
 from bot.errors import TreadleError
@@ -29,10 +30,11 @@ def make_brains(
     workspaces: Workspaces,
     shell: Shell,
     live: Live,
+    clock: Clock,
     redact: Callable[[str], str],
     locks: Locks,
 ) -> Brains:
-    """`redact` is for the names of files: a thread's first prompt is not read from a journal."""
+    """`redact` is for what no journal has cleaned: the names of files, and a diff of one."""
     enabled = None if settings.tools.enabled is None else frozenset(settings.tools.enabled)
     off = {name: words.tool_not_yet(name) for name in words.TOOLS_NOT_YET}
     if shell.off:
@@ -63,7 +65,7 @@ def make_brains(
             python=platform.python_version(),
         )
 
-    return Brains(hands, lambda: live.book, facts, ToolError)
+    return Brains(hands, lambda: live.book, facts, ToolError, clock, redact)
 
 
 def file_names(workspaces: Workspaces, thread: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from typing import Any
 
 from tools.arguments import check_arguments
 from tools.aside import in_thread
+from tools.changes import Change
 from tools.errors import BadArguments as BadArguments
 from tools.errors import NotAllowed as NotAllowed
 from tools.errors import NotFound as NotFound
@@ -67,6 +68,7 @@ class ToolOutput:
 
 
 Run = Callable[[ToolContext, Mapping[str, Json]], Coroutine[Any, Any, ToolOutput]]
+Preview = Callable[[ToolContext, Mapping[str, Json]], Change]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +93,8 @@ class Tool:
     """For arguments with one true spelling, the function that finds it or raises ToolError."""
     on_loop: bool = True
     """Whether it works on the event loop that calls it, and not in a thread of its own."""
+    preview: Preview | None = None
+    """What a call would do to a file, worked out without doing it; raises nothing."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.aliases):
@@ -125,12 +129,13 @@ def tool(
     changes: bool = False,
     alone: bool = False,
     key_argument: str | None = None,
+    preview: Preview | None = None,
 ) -> Callable[[Callable[..., object]], Tool]:
     """Make a Tool of a typed function, sync or async, with a Google-style docstring.
 
     A first parameter named `context` receives the ToolContext. A sync function runs in a thread of
     its own, so that it never holds up other conversations. The key argument is the first one
-    unless named.
+    unless named. A `preview` lets people see the diff before they say yes to a change of a file.
     """
 
     def register(function: Callable[..., object]) -> Tool:
@@ -149,6 +154,7 @@ def tool(
             key_argument=(given[0] if given else "") if key_argument is None else key_argument,
             canonical=read.canonical,
             on_loop=inspect.iscoroutinefunction(function),
+            preview=preview,
         )
 
     return register

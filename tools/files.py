@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from tools.base import BadArguments, Canonical, NotAllowed, ToolContext, ToolOutput, tool
+from tools.base import BadArguments, Canonical, NotAllowed, ToolContext, ToolError, ToolOutput, tool
+from tools.changes import ABSENT, Change, look
 from tools.content import size
 from tools.errors import NotFound
 from tools.listing import Entry, EntryKind
 from tools.matching import closest_line, line_numbers
 from tools.paths import directory_path, file_path, shown
+from tools.schema import Json
 
 FilePath = Annotated[str, Canonical(file_path)]
 DirectoryPath = Annotated[str, Canonical(directory_path)]
@@ -74,7 +77,12 @@ def _next(last: int, total: int) -> str:
     return f"; go on with start_line={last + 1}" if last < total else ""
 
 
-@tool(aliases=("write_to_file",), changes=True, alone=True)
+def _written(context: ToolContext, arguments: Mapping[str, Json]) -> Change:
+    path, content = str(arguments["path"]), str(arguments["content"])
+    return Change(path, look(context.workspace, path), content)
+
+
+@tool(aliases=("write_to_file",), changes=True, alone=True, preview=_written)
 def write_file(context: ToolContext, path: FilePath, content: str) -> str:
     """Store a whole text file in the workspace, replacing what was there.
 
@@ -90,7 +98,19 @@ def write_file(context: ToolContext, path: FilePath, content: str) -> str:
     return f"{'Created' if is_new else 'Replaced'} {shown(path)} ({what})."
 
 
-@tool(changes=True, alone=True)
+def _edited(context: ToolContext, arguments: Mapping[str, Json]) -> Change:
+    path, old, new = (str(arguments[name]) for name in ("path", "old", "new"))
+    found = look(context.workspace, path)
+    if found.text is None:
+        missing = f"There is no {shown(path)}." if found.digest == ABSENT else found.note
+        return Change(path, found, None, missing)
+    try:
+        return Change(path, found, _replaced(found.text, path, old, new)[0])
+    except ToolError as error:
+        return Change(path, found, None, str(error))
+
+
+@tool(changes=True, alone=True, preview=_edited)
 def edit_file(context: ToolContext, path: FilePath, old: str, new: str) -> str:
     """Replace one piece of text in a file of the workspace.
 
@@ -101,11 +121,17 @@ def edit_file(context: ToolContext, path: FilePath, old: str, new: str) -> str:
         old: the text to replace, exactly as it stands in the file
         new: the text to put there; empty to delete
     """
+    after, line = _replaced(context.workspace.read_text(path), path, old, new)
+    context.workspace.write_text(path, after)
+    return f"Edited {shown(path)} at line {line}."
+
+
+def _replaced(text: str, path: str, old: str, new: str) -> tuple[str, int]:
+    """The text after the edit, and the line where it is made. Raises ToolError."""
     if not old:
         raise BadArguments("edit_file: old is empty; use write_file to write a whole file.")
     if old == new:
         raise BadArguments("edit_file: old and new are the same, so nothing would change.")
-    text = context.workspace.read_text(path)
     if old not in text and "\r\n" in text:  # written with Windows line ends, quoted without them
         old, new = _with_crlf(old), _with_crlf(new)
     lines = line_numbers(text, old)
@@ -117,8 +143,7 @@ def edit_file(context: ToolContext, path: FilePath, old: str, new: str) -> str:
             f"edit_file: old stands in {shown(path)} {len(lines)} times (lines {where}); "
             "give more of the text around the one place."
         )
-    context.workspace.write_text(path, text.replace(old, new, 1))
-    return f"Edited {shown(path)} at line {lines[0]}."
+    return text.replace(old, new, 1), lines[0]
 
 
 def _with_crlf(text: str) -> str:

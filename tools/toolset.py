@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tools import outputs
 from tools.base import Tool, ToolContext, ToolDefinitionError, ToolError, ToolOutput
+from tools.changes import Change
 from tools.paths import shown
 from tools.schema import Json
 from tools.truncate import truncate
@@ -72,6 +73,20 @@ class Toolset:
         """Whether a call can change anything; an unknown tool counts as one that can."""
         tool = self._registered.get(name)
         return tool is None or tool.changes
+
+    @property
+    def workspace(self) -> str:
+        """The name of the workspace's directory."""
+        return self._context.workspace.path.name
+
+    def change_by(self, name: str, raw: str) -> Change | None:
+        """What a call would do to a file; None for a call that changes no file that can be named.
+
+        Raises ToolError if the call cannot run whatever the file is; `run` then says the same.
+        """
+        tool = self._tool(name)
+        arguments = tool.arguments(raw)
+        return None if tool.preview is None else tool.preview(self._context, arguments)
 
     def describe(self, name: str, raw: str) -> str:
         """What a call is about, for people: its key argument in at most 80 characters."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeAlias
 
+from bot.agent.consent import Answer as Answer
+from bot.agent.consent import ApprovalAnswered as ApprovalAnswered
+from bot.agent.consent import ApprovalAsked as ApprovalAsked
+from bot.agent.consent import Grant as Grant
 from bot.policy import Verdict
 
 
@@ -123,39 +126,15 @@ class Decided:
     reason: str = ""
     rule: str = ""
     digest: str = ""
-    """Of the tool and its checked arguments, where a person is to be asked about them."""
+    """Of the tool, its checked arguments and the workspace, where a person is to be asked."""
     heard: tuple[str, ...] = ()
     """The ids of those whose messages were taken, where the call is not simply allowed."""
     about: str = ""
     """The one of them for whom it is so."""
-
-
-class Answer(StrEnum):
-    """What came of asking a person."""
-
-    ALLOWED = "allowed"
-    DENIED = "denied"
-    EXPIRED = "expired"
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalAsked:
-    """A person is asked about exactly this call; the turn waits. Times are epoch seconds."""
-
-    call_id: str
-    digest: str
-    asked_at: float
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalAnswered:
-    """The answer; `by` and `name` are empty when nobody gave one in time."""
-
-    call_id: str
-    answer: Answer
-    by: str = ""
-    name: str = ""
+    before: str = ""
+    """Of the file that the call would change, as it is now, where a person is to be asked."""
+    offer: Grant | None = None
+    """Then also what a yes for the whole thread would cover; None where there can be none."""
 
 
 @dataclass(frozen=True, slots=True)

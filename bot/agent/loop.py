@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from bot.agent import guard
-from bot.agent.approvals import given
+from bot.agent.approvals import MOST_ON_A_CARD, Ask, given, pending, questions
 from bot.agent.asking import ask
 from bot.agent.entries import (
     Answer,
     Answered,
     ApprovalAnswered,
-    ApprovalAsked,
     Decided,
     Entry,
     Failed,
@@ -63,10 +62,9 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class AskHuman:
-    """The policy wants a person's yes to this call."""
+    """The policy wants a person's yes to these calls."""
 
-    call: ToolCall
-    decided: Decided
+    asks: tuple[Ask, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A person was asked: nothing is to be done until the answer arrives."""
+    """People were asked: nothing is to be done until every answer has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,8 @@ def next_step(entries: Sequence[Entry], decide: Decide) -> Step:
     turn = open_turn(entries)
     if not any(isinstance(entry, User) for entry in turn):
         return Finished()
+    if pending(turn):
+        return Waiting()
     last = max((i for i, e in enumerate(turn) if isinstance(e, ModelReply)), default=None)
     if last is None:
         return AskModel()
@@ -104,27 +104,33 @@ def next_step(entries: Sequence[Entry], decide: Decide) -> Step:
     assert isinstance(reply, ModelReply)
     done = {e.call_id for e in after if isinstance(e, Observation)}
     started = {e.call_id for e in after if isinstance(e, ToolStarted)}
-    for call in reply.calls:
-        if call.id in done:
-            continue
-        if call.id in started:
-            return Interrupted(call)
-        return _decided(call, decide(call), after)
-    return AskModel()
+    left = [call for call in reply.calls if call.id not in done]
+    if not left:
+        return AskModel()
+    if left[0].id in started:
+        return Interrupted(left[0])
+    return _decided(left, decide, after)
 
 
-def _decided(call: ToolCall, decided: Decided, after: Sequence[Entry]) -> Step:
+def _decided(left: Sequence[ToolCall], decide: Decide, after: Sequence[Entry]) -> Step:
+    """What becomes of the first of the calls that are left; where it is asked about, the others
+    that are to be asked about are asked about with it."""
+    call, decided = left[0], decide(left[0])
     if decided.verdict is not Verdict.ASK:
         return (RunTool if decided.verdict is Verdict.ALLOW else Refuse)(call, decided)
-    match given(after, call.id, decided.digest):
+    match given(after, decided):
         case ApprovalAnswered(answer=Answer.ALLOWED):
             return RunTool(call, decided)
         case ApprovalAnswered() as answer:
             return Declined(call, answer)
-        case ApprovalAsked():
-            return Waiting()
         case None:
-            return AskHuman(call, decided)
+            others = ((other, decide(other)) for other in left[1:])
+            asks = [ask for ask in others if _to_be_asked(ask[1], after)]
+            return AskHuman(((call, decided), *asks[: MOST_ON_A_CARD - 1]))
+
+
+def _to_be_asked(decided: Decided, after: Sequence[Entry]) -> bool:
+    return decided.verdict is Verdict.ASK and given(after, decided) is None
 
 
 async def run_turn(
@@ -150,10 +156,9 @@ async def run_turn(
             case Refuse(call, decided):
                 text = refused_observation(call.name, decided)
                 await journal.append(decided, Observation(call.id, text, is_error=True))
-            case AskHuman(call, decided):
-                now = clock.now()
-                asked = ApprovalAsked(call.id, decided.digest, now, now + limits.approval_seconds)
-                await journal.append(decided, asked)
+            case AskHuman(asks):
+                turn, wait = open_turn(journal.entries), limits.approval_seconds
+                await journal.append(*await questions(asks, tools, turn, clock.now(), wait))
             case Declined(call, answer):
                 text = declined_observation(call.name, answer)
                 await journal.append(Observation(call.id, text, is_error=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+from bot.agent.consent import Preview
 from bot.agent.entries import Decided, Entry, ModelReply, ToolCall
 from bot.agent.prompt import Facts
 
@@ -70,6 +71,10 @@ class Toolset(Protocol):
     """What is shown is exactly what can run. A call's arguments come as raw JSON text."""
 
     def specs(self) -> Sequence[ToolSpec]: ...
+
+    async def preview(self, name: str, raw: str) -> Preview:
+        """The call as people are shown it before they say yes to it. Never raises."""
+        ...
 
     async def run(self, name: str, raw: str) -> ToolResult:
         """Run one call. Never raises for a tool's failure; the text then says what to try next."""

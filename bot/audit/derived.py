@@ -127,6 +127,9 @@ def _permission(
             return Kind.APPROVAL_EXPIRED, body
         case ApprovalAnswered():
             body |= {"answer": entry.answer.value, "who": entry.by, "name": entry.name}
+            body |= {"why": entry.reason} if entry.reason else {}
+            if entry.grant is not None:
+                body |= {"for_thread_until": entry.grant.until, "rule": entry.grant.rule}
             return Kind.APPROVAL_ANSWERED, body
 
 

@@ -19,11 +19,13 @@ class Clicks(Acting):
         block_id: str = "",
         value: object = None,
         selected: object = None,
+        as_seen: bool = False,
     ) -> None:
         """Use a button or another element of a message, an ephemeral message, Home or a modal.
 
         ``shown`` is that object, or its ``ts`` or view id. ``value`` is the feedback button's
-        value; ``selected`` is the choice in a menu (its value, or Slack's own form).
+        value; ``selected`` is the choice in a menu (its value, or Slack's own form). ``as_seen``
+        clicks on the message as it is handed over: a client may show one that was changed since.
         """
         wanted = shown if isinstance(shown, str) else str(shown.get("ts") or shown.get("id"))
         view = self._view(wanted)
@@ -31,6 +33,8 @@ class Clicks(Acting):
             await self._click_view(view, action_id, block_id, value, selected)
             return
         place, found, ephemeral = self._shown(wanted)
+        if as_seen and not isinstance(shown, str):
+            found = shown
         block, element = interactions.find_element(found.get("blocks") or [], action_id, block_id)
         payload = interactions.base(self._world, self.member, "block_actions")
         payload |= interactions.message_place(place, found, ephemeral)

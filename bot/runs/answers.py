@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bot import words
-from bot.agent.approvals import pending
-from bot.agent.entries import (
-    Answer,
-    ApprovalAnswered,
-    ApprovalAsked,
-    Entry,
-    Refused,
-    open_turn,
-)
+from bot.agent.approvals import Card, Line, card_at
+from bot.agent.consent import Answer, ApprovalAnswered, ApprovalAsked, Choice
+from bot.agent.entries import Entry, Refused
 from bot.agent.ports import Clock
 from bot.policy import Person
 from bot.runs.brains import heard
 from bot.runs.door import Door
 from bot.storage.inbox import Item, Kind
+
+LONGEST_REASON = 1000
+"""Characters of a reason that the model is shown."""
 
 MayApprove: TypeAlias = Callable[[Person, Collection[str]], bool]
 """Whether a person may answer a question of a turn in which these people asked."""
@@ -35,33 +32,65 @@ class Answers:
     clock: Clock
 
     async def entries(self, journal: Sequence[Entry], item: Item) -> list[Entry]:
-        """The answer, if it is one to the question that is open; else whoever clicked is told."""
-        asked = _meant(journal, item)
+        """The answers, if the item is about questions that are open; else its author is told."""
+        card = _card(journal, item)
         if item.kind is Kind.EXPIRY:
-            return [] if asked is None else [ApprovalAnswered(asked.call_id, Answer.EXPIRED)]
-        whisper = self.door.people.whisper
-        if asked is None or asked.digest != item.about:
-            whisper(item, words.question_closed())
-            return []
-        if self.clock.now() >= asked.expires_at:
-            whisper(item, words.nobody_answered())
-            return []
+            return self._expired(card)
+        choice = next((choice for choice in Choice if choice == item.text), None)
+        if card is None or choice is None or not (lines := _meant(card, item, choice)):
+            return self._told(item, words.question_closed())
+        if self.clock.now() >= lines[0].asked.expires_at:
+            return self._told(item, words.nobody_answered())
+        if choice is Choice.THREAD and lines[0].asked.offer is None:
+            return self._told(item, words.no_such_grant())
         person = await self.door.admitted(item)
         if isinstance(person, Refused):
-            whisper(item, person.text or words.not_yours_to_answer())
-            return []
-        askers = {someone.id for someone in heard(journal)}
-        if not self.may_approve(person, askers):
-            whisper(item, words.not_yours_to_answer())
-            return []
+            return self._told(item, person.text or words.not_yours_to_answer())
+        if not self.may_approve(person, {someone.id for someone in heard(journal)}):
+            return self._told(item, words.not_yours_to_answer())
         name = await self.door.people.name(item.author, item.team)
-        answer = Answer(item.text)
-        said = words.approved(name) if answer is Answer.ALLOWED else words.denied(name)
-        whisper(item, said, replace=True)
-        return [ApprovalAnswered(asked.call_id, answer, person.id, name)]
+        reason = item.reason[:LONGEST_REASON] if choice.answer is Answer.DENIED else ""
+        now = self.clock.now()
+        return [
+            ApprovalAnswered(
+                line.asked.call_id,
+                choice.answer,
+                person.id,
+                name,
+                reason,
+                now,
+                line.asked.offer if choice is Choice.THREAD else None,
+            )
+            for line in lines
+        ]
+
+    def _expired(self, card: Card | None) -> list[Entry]:
+        now, lines = self.clock.now(), () if card is None else card.open
+        return [ApprovalAnswered(line.asked.call_id, Answer.EXPIRED, at=now) for line in lines]
+
+    def _told(self, item: Item, text: str) -> list[Entry]:
+        self.door.people.whisper(item, text)
+        return []
 
 
-def _meant(journal: Sequence[Entry], item: Item) -> ApprovalAsked | None:
-    """The open question, if it is the one that the item is about."""
-    asked, seq = pending(open_turn(journal)), int(item.change)
-    return asked if seq < len(journal) and journal[seq] is asked else None
+def _card(journal: Sequence[Entry], item: Item) -> Card | None:
+    """The card that the item names, if there is one and something on it is still open."""
+    seq = int(item.change)
+    if seq >= len(journal) or not isinstance(journal[seq], ApprovalAsked):
+        return None
+    card = card_at(journal, seq)
+    return card if card.open else None
+
+
+def _meant(card: Card, item: Item, choice: Choice) -> Sequence[Line]:
+    """The open lines that an answer is about: those it was given to exactly as they are."""
+    seq = int(item.change)
+    if choice in (Choice.ALL, Choice.NONE):
+        return card.open if (seq, item.about) == (card.seq, card.digest) else ()
+    (line,) = (line for line in card.lines if line.seq == seq)
+    if line not in card.open or line.asked.digest != item.about:
+        return ()
+    if choice is Choice.THREAD and line.asked.offer is not None:
+        # The others that it covers too: asking about them would be asking twice.
+        return [other for other in card.open if other.asked.offer == line.asked.offer]
+    return (line,)

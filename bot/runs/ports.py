@@ -62,9 +62,8 @@ class People(Protocol):
         """What people call somebody; their id if it cannot be found out."""
         ...
 
-    def whisper(self, click: Item, text: str, *, replace: bool = False) -> None:
-        """Tell whoever clicked, and nobody else; `replace` puts the text in the place of what was
-        clicked on, for all. Decoration: never blocks and never raises."""
+    def whisper(self, click: Item, text: str) -> None:
+        """Tell whoever clicked, and nobody else. Decoration: never blocks and never raises."""
         ...
 
 

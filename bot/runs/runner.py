@@ -16,7 +16,7 @@ from bot.agent.loop import run_turn
 from bot.agent.ports import Clock
 from bot.agent.work import interruptions, resumed_in_vain
 from bot.errors import JournalUnreadable, Leaving, StorageError, TreadleError
-from bot.runs.brains import Brains, heard
+from bot.runs.brains import Brains
 from bot.runs.budget import Budget
 from bot.runs.intake import Intake
 from bot.runs.ports import Outlet, Signals, View, Watchable
@@ -140,7 +140,7 @@ class Runner:
             return
         view.begin(journal.entries, asking[-1])
         try:
-            with self.brains.open(journal.thread, lambda: heard(journal.entries)) as brain:
+            with self.brains.open(journal.thread, lambda: journal.entries) as brain:
                 await run_turn(
                     journal,
                     self.budget.metered(self.model.watched(view.live), journal.thread, journal),

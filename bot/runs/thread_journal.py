@@ -75,8 +75,8 @@ class ThreadJournal:
 
     @property
     def parked(self) -> bool:
-        """Whether the turn waits for a person's answer."""
-        return pending(self.turn) is not None
+        """Whether the turn waits for people's answers."""
+        return bool(pending(self.turn))
 
     async def stopped(self) -> bool:
         """Whether somebody has stopped the turn who may; costs nothing if nothing has come."""

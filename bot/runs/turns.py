@@ -57,5 +57,5 @@ class Turns:
             return None
         people = tuple(dict.fromkeys(person.id for person in heard(stored.entries)))
         times = [float(ts) for ts in asked]
-        waits = pending(turn) is not None
+        waits = bool(pending(turn))
         return Running(thread, people, min(times), waits, max(times))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.agent.entries import Answered, ApprovalAsked, Entry, Stopped, Told
-from bot.slack.card import permalink, waiting_line
+from bot.slack.card import card_key, permalink, waiting_line
 from bot.slack.markdown import RenderedMessage
 from bot.slack.outbound import Post, ThreadPosts
 from bot.slack.pieces import (
@@ -30,12 +30,16 @@ HOLD_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a thread's journal is shown; `url` is the workspace's address."""
+    """How a thread's journal is shown; `url` is the workspace's address.
+
+    `answerers` says who may answer questions.
+    """
 
     verbosity: Verbosity
     describe: Describe
     footer: Footer
     url: str
+    answerers: str
 
 
 class Agenda:
@@ -47,6 +51,11 @@ class Agenda:
         self._start = -1
         self._held_since: dict[str, float] = {}
         self._finals: dict[int, tuple[RenderedMessage, ...]] = {}
+
+    @property
+    def start(self) -> int:
+        """The position from which on something may be missing."""
+        return self._start
 
     def look(self, entries: Sequence[Entry], *, again: bool) -> None:
         """`again` counts at the first look: earlier work may have ended too soon."""
@@ -143,7 +152,7 @@ class Agenda:
             self._finals[seq] = (
                 (waiting_line(self._link(seq)),)
                 if waits
-                else final_messages(self._entries, seq, self._manner.footer)
+                else final_messages(self._entries, seq, self._manner.footer, self._manner.answerers)
             )
         posts: list[Post] = []
         for part, message in enumerate(self._finals[seq]):
@@ -174,7 +183,8 @@ class Agenda:
     def _link(self, seq: int) -> str:
         """The address of the question that was open at this position; "" if it is not known."""
         asked = [i for i in range(seq) if isinstance(self._entries[i], ApprovalAsked)]
-        ts = self._posts.ts_of.get(f"f{asked[-1]}.0") if asked else None
+        key = card_key(self._entries, asked[-1]) if asked else ""
+        ts = self._posts.ts_of.get(key)
         return permalink(self._manner.url, self._posts.channel, self._posts.root_ts, ts or "")
 
     def _steps_post(self, steps: Sequence[Piece]) -> Post:

@@ -12,9 +12,11 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.card import DENY_WHY
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, mapping_of, read_event, read_limit, team_of
+from bot.slack.inbound import Payload, Self, mapping_of, read_event, read_limit, team_of, text_of
 from bot.slack.preflight import Identity
+from bot.slack.reasons import REASON, read_reason
 from bot.storage.inbox import Item
 
 log = logging.getLogger(__name__)
@@ -57,6 +59,8 @@ class Visits:
     submitted: Callable[[Payload], Mapping[str, str]] = _no_problem
     command: Callable[[Payload], None] = _nothing
     limited: Callable[[str, float], Awaitable[None]] = _not_kept
+    ask_reason: Callable[[str, Item], None] = lambda *_: None
+    """Gets the trigger id of a click that wants a window for a reason, and the click."""
 
 
 def build_app(
@@ -120,7 +124,19 @@ def build_app(
             await store(item)
 
     async def on_click(ack: AsyncAck, body: Payload) -> None:
-        item = read_click(body)
+        item = read_click(body, identity.team_id)
+        if item is not None:
+            await store(item)
+        await ack()
+
+    async def on_deny_why(ack: AsyncAck, body: Payload) -> None:
+        item = read_click(body, identity.team_id)
+        if item is not None:
+            visits.ask_reason(text_of(body, "trigger_id"), item)
+        await ack()
+
+    async def on_reason(ack: AsyncAck, body: Payload) -> None:
+        item = read_reason(body, identity.team_id)
         if item is not None:
             await store(item)
         await ack()
@@ -155,7 +171,9 @@ def build_app(
     app.event("agent_session_stopped")(on_session_stop)
     app.action(HOME)(on_home_click)
     app.view(HOME)(on_submission)
+    app.action(DENY_WHY)(on_deny_why)
     app.action(OURS)(on_click)
+    app.view(REASON)(on_reason)
     app.event("app_home_opened")(on_home)
     app.command("/treadle")(on_command)
     app.event(ANYTHING)(on_other_event)

@@ -25,6 +25,7 @@ from bot.slack.patience import Patience
 from bot.slack.people import SlackPeople
 from bot.slack.pieces import Verbosity
 from bot.slack.preflight import Identity, identify
+from bot.slack.reasons import Windows
 from bot.slack.signs import Signs
 from bot.slack.slots import LocalSlots, Slots
 from bot.slack.sockets import Sockets
@@ -55,6 +56,7 @@ class Wiring:
     verbosity: Callable[[str], Verbosity]
     describe: Describe
     footer: Callable[[str, Sequence[Entry]], str]
+    answerers: str
     redact: Callable[[str], str]
     deliveries: Deliveries
     model: str
@@ -96,8 +98,10 @@ class SlackFront:
             wiring.verbosity,
             wiring.describe,
             wiring.footer,
+            wiring.answerers,
             identity.url,
         )
+        self._windows = Windows(client, self.people)
         self._commands: SlashCommands | None = None
         self._home: Home | None = None
         self._sockets: Sockets | None = None
@@ -130,7 +134,14 @@ class SlackFront:
         commands = SlashCommands(self._client, self.people, house)
         home = Home(self._client, self.people, house, wiring.model)
         self._commands, self._home = commands, home
-        visits = Visits(home.opened, home.clicked, home.submitted, commands.received, limited)
+        visits = Visits(
+            home.opened,
+            home.clicked,
+            home.submitted,
+            commands.received,
+            limited,
+            self._windows.ask_reason,
+        )
         app = build_app(self._client, self.identity, self._me, secret, store, visits)
         if wiring.app_token:
             self._sockets = Sockets(app, self._client, wiring.app_token, wiring.patience)
@@ -146,7 +157,7 @@ class SlackFront:
             await self._server.cleanup()
 
     async def close(self) -> None:
-        for visited in (self._commands, self._home):
+        for visited in (self._commands, self._home, self._windows):
             if visited is not None:
                 await visited.close()
         await self.people.close()

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.slack.card import BUTTONS
+from bot.agent.consent import Choice
+from bot.slack.card import BUTTONS, DENY_WHY
 from bot.slack.inbound import Payload, Self, mapping_of, team_of, text_of, ts_of
+from bot.slack.reasons import position
 from bot.storage.inbox import Item, Kind
 
 STOP_REACTIONS = frozenset({"x", "octagonal_sign", "no_entry"})
@@ -37,29 +39,32 @@ def read_session_stop(body: Payload) -> Item | None:
     return _stop(body, event, event, ts_of(event, "thread_ts"))
 
 
-def read_click(body: Payload) -> Item | None:
-    """The item of a click on a button of ours; None for what is not for us."""
+def read_click(body: Payload, team: str) -> Item | None:
+    """The item of a click on a button of ours; None for what is not for us.
+
+    `team` is the workspace that the app is installed in, where its messages stand: who clicks may
+    be from another one. “Deny with a reason…” is read as the no that it may become.
+    """
     actions = body.get("actions")
     action = actions[0] if isinstance(actions, Sequence) and actions else {}
     if not isinstance(action, dict):
         return None
     name = text_of(action, "action_id")
-    if name != STOP_BUTTON and name not in BUTTONS:
+    if name not in (STOP_BUTTON, DENY_WHY) and name not in BUTTONS:
         return None
     container = mapping_of(body, "container")
     root = ts_of(container, "thread_ts") or ts_of(container, "message_ts")
     who = {"user": text_of(mapping_of(body, "user"), "id"), "event_ts": action.get("action_ts")}
-    team = {"team_id": text_of(mapping_of(body, "team"), "id")}
     place = {"channel": text_of(container, "channel_id")}
-    item = _stop(team, place, who, root)
+    item = _stop({"team_id": team}, place, who, root)
     if item is None or name == STOP_BUTTON:
         return item
     seq, _, digest = text_of(action, "value").partition(":")
     return replace(
         item,
         kind=Kind.CLICK,
-        text=BUTTONS[name][0].value,
-        change=seq if seq.isdecimal() else "0",
+        text=Choice.NO if name == DENY_WHY else BUTTONS[name][0],
+        change=position(seq),
         about=digest,
         author_team=text_of(mapping_of(body, "user"), "team_id"),
         reply_url=text_of(body, "response_url"),

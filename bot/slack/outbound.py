@@ -14,7 +14,7 @@ from bot.slack.blocks import plain, section
 from bot.slack.mail import Letter, Letters, Mail
 from bot.slack.markdown import RenderedMessage
 from bot.slack.threads import SlackThreads
-from bot.slack.web import RateLimited
+from bot.slack.web import RateLimited, read
 from bot.storage.deliveries import Deliveries, Delivery, State
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,8 @@ MENDABLE = frozenset(
     }
 )
 """What the operator can mend, with a new token after a restart: nothing is given up for it."""
+UPDATE_SECONDS = 30.0
+"""How long a change of a message is tried again."""
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 """Seconds between tries while Slack is out of reach or the token is refused."""
@@ -163,7 +165,17 @@ class ThreadPosts:
                 await self._out.deliveries.forget(delivery.key)
                 self.shown -= set(delivery.pieces)
             else:
+                self.ts_of[delivery.pieces[0]] = ts
                 await self._out.deliveries.end(delivery.key, State.POSTED, ts)
+
+    async def update(self, ts: str, message: RenderedMessage) -> None:
+        """Put the message in the place of the one at `ts`. Decoration, so tried for a while only.
+
+        Raises the last DeliveryError.
+        """
+        content = {"text": message.text, "blocks": list(message.blocks)}
+        arguments: dict[str, object] = {"channel": self.channel, "ts": ts, **content}
+        await read(self._out.mail.client, "chat.update", arguments, UPDATE_SECONDS)
 
     async def _refused(self, key: str, post: Post, error: DeliveryRefused) -> None:
         """What only time can mend is tried again, what has another form goes as plain text.

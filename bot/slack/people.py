@@ -51,12 +51,11 @@ class SlackPeople:
     async def lookup(self, user: str, team: str) -> Person:
         return (await self._find(user, team)).person
 
-    def whisper(self, click: Item, text: str, *, replace: bool = False) -> None:
+    def whisper(self, click: Item, text: str) -> None:
         if not click.reply_url:
             return
-        body = {"text": escape(inert(text)), "replace_original": replace}
-        if not replace:
-            body["response_type"] = "ephemeral"
+        body: dict[str, object] = {"text": escape(inert(text)), "replace_original": False}
+        body["response_type"] = "ephemeral"
         task = asyncio.create_task(respond(self._client, click.reply_url, body))
         self._whispers.add(task)
         task.add_done_callback(self._whispers.discard)

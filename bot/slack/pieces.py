@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from bot.agent.approvals import pending
+from bot.agent.approvals import card_at, card_start
 from bot.agent.entries import (
     Answered,
     ApprovalAsked,
@@ -91,7 +91,7 @@ def pieces(entries: Sequence[Entry], verbosity: Verbosity, start: int = 0) -> li
                 pass
             case Answered() | Failed() | Stopped() | Told():
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
-            case ApprovalAsked() if pending(open_turn(entries)) is entry:
+            case ApprovalAsked() if card_start(entries, seq) == seq and card_at(entries, seq).open:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))
             case Refused() if entry.text:
                 result.append(Piece(f"f{seq}", PieceKind.FINAL, seq))

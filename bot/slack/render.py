@@ -22,7 +22,7 @@ from bot.agent.entries import (
 from bot.agent.work import stop_notice
 from bot.inert import inert
 from bot.slack.blocks import Element, clip, context, escape, plain, section, visible_text
-from bot.slack.card import question_card
+from bot.slack.card import question_messages
 from bot.slack.markdown import RenderedMessage, notification, to_messages
 
 TEXT_LIMIT = 3000
@@ -38,13 +38,14 @@ Footer: TypeAlias = Callable[[Sequence[Entry]], str]
 
 
 def final_messages(
-    entries: Sequence[Entry], seq: int, footer: Footer = lambda _: ""
+    entries: Sequence[Entry], seq: int, footer: Footer = lambda _: "", answerers: str = ""
 ) -> tuple[RenderedMessage, ...]:
-    """The messages of an answer or a notice: one, or as many as its length needs.
+    """The messages of an answer, a question or a notice: one, or as many as its length needs.
 
-    Under the last one stands what people were to be told besides.
+    Under the last one stands what people were to be told besides. `answerers` says who may answer
+    a question.
     """
-    *first, last = _final_messages(entries, seq)
+    *first, last = _final_messages(entries, seq, answerers)
     if not isinstance(entries[seq], Answered | Failed | Stopped):
         return (*first, last)
     turn = open_turn(entries[:seq])
@@ -56,7 +57,9 @@ def final_messages(
     return (*first, replace(last, blocks=(*last.blocks, context(text))))
 
 
-def _final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage, ...]:
+def _final_messages(
+    entries: Sequence[Entry], seq: int, answerers: str
+) -> tuple[RenderedMessage, ...]:
     entry = entries[seq]
     match entry:
         case Answered():
@@ -66,7 +69,7 @@ def _final_messages(entries: Sequence[Entry], seq: int) -> tuple[RenderedMessage
             shown = to_messages(f"{answer}\n\n{words.cut_off()}" if reply.cut_off else answer)
             return shown or (notice(words.nothing_visible()),)
         case ApprovalAsked():
-            return (question_card(entries, seq),)
+            return question_messages(entries, seq, answerers)
         case Stopped():
             text = stop_notice(entries, seq)
             return (RenderedMessage(notification(inert(text)), (section(plain(text)),)),)

@@ -38,11 +38,11 @@ POSTS = Rate(1.0, 3.0, kept=2.0)
 METHODS: Mapping[str, Rate] = {
     STEPS: Rate(4.0, 30.0),
     "agents.sessions.setStatus": tier(50),
+    "chat.update": tier(50),
     "assistant.threads.setStatus": tier(600),
     "chat.appendStream": tier(100),
     "chat.startStream": tier(20),
     "chat.stopStream": tier(20),
-    "chat.update": tier(50),
     "conversations.replies": tier(50),
     "reactions.add": tier(50),
     "reactions.remove": tier(20),

@@ -11,6 +11,7 @@ from typing import Literal
 from bot.agent import shown
 from bot.agent.entries import Entry, Refused, User
 from bot.slack.agenda import HOLD_SECONDS, Agenda, Manner, finals
+from bot.slack.cards import Cards
 from bot.slack.live import LiveCard
 from bot.slack.live_ends import MARK, LiveCards
 from bot.slack.outbound import Outbound, Post, ThreadPosts
@@ -39,6 +40,8 @@ class SlackOutlet:
     describe: Describe
     footer: Callable[[str, Sequence[Entry]], str] = lambda *_: ""
     """The line under the answer of a turn in a channel."""
+    answerers: str = ""
+    """Who may answer questions, for people."""
     url: str = ""
     """The workspace's address, ending in a slash, for links to messages."""
     unsettled: set[str] = field(default_factory=set)
@@ -80,8 +83,10 @@ class SlackView:
             outlet.describe,
             partial(outlet.footer, channel),
             outlet.url,
+            outlet.answerers,
         )
         self._agenda = Agenda(posts, manner)
+        self._cards = Cards(posts, outlet.answerers)
         self._changed = asyncio.Event()
         self._settled, self._answered = asyncio.Event(), asyncio.Event()
         self._posting: asyncio.Task[None] | None = None
@@ -93,6 +98,7 @@ class SlackView:
 
     def look(self, entries: Sequence[Entry]) -> None:
         self._agenda.look(entries, again=self._left)
+        self._cards.look(entries, self._agenda.start)
         if self._live is not None:
             self._live.look(entries)
         self._settled.clear()
@@ -122,7 +128,9 @@ class SlackView:
                 waiter.cancel()
         if self._live is not None:
             await self._live.finish()
+        self._cards.look(entries, self._agenda.start)  # one that was only just posted
         await self._sign.end()
+        await self._cards.settle()
         if self._settled.is_set():
             self._unsettled.discard(self._thread)
             if self._left:
@@ -162,6 +170,7 @@ class SlackView:
         if self._live is not None:
             await self._live.close()
         await self._sign.leave()
+        await self._cards.close()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -41,8 +41,8 @@ class Kind(StrEnum):
     STOP = "stop"
     """Whatever asks to stop: the word, a reaction, a button. Only the word has a text."""
     CLICK = "click"
-    """An answer to a question: `text` is the answer, `change` the question's journal position and
-    `about` the digest of what was asked."""
+    """An answer to a question: `text` is the choice, `change` the question's journal position,
+    `about` the digest of what was asked and `reason` what was written beside a no."""
     EXPIRY = "expiry"
     """Nobody answered the question at the journal position `change` in time."""
 
@@ -84,6 +84,8 @@ class Item:
     """For a reaction: the `ts` of the message that it is on. For a click: see Kind."""
     reply_url: str = ""
     """For a click: where Slack takes what only the person who clicked is to read."""
+    reason: str = ""
+    """For a click: what whoever says no wants the model to read."""
 
     @property
     def thread(self) -> str:
@@ -136,7 +138,8 @@ class Inbox:
         """
         now = time.time()
         files = tuple(map(self._redact, item.files))
-        safe = replace(item, text=self._redact(item.text), files=files)
+        text, reason = self._redact(item.text), self._redact(item.reason)
+        safe = replace(item, text=text, files=files, reason=reason)
         stored = False
 
         def work(connection: Connection) -> bool:

@@ -15,11 +15,12 @@ from bot import words
 from bot.agent.charges import Charge, charges
 from bot.agent.entries import (
     Answered,
-    ApprovalAnswered,
     ApprovalAsked,
     Entry,
     Failed,
+    Observation,
     Stopped,
+    ToolStarted,
 )
 from bot.agent.records import dump, load, load_all
 from bot.audit.derived import Taken, records
@@ -255,11 +256,12 @@ def _keep_beside(connection: Connection, append: _Append) -> None:
 
 
 def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry) -> None:
-    """The sweep's table: which questions are open, and until when."""
+    """The sweep's table: which threads wait for answers, and until when."""
     match entry:
         case ApprovalAsked(expires_at=expires_at):
             put(connection, approvals, {"thread": thread}, {"seq": seq, "expires_at": expires_at})
-        case ApprovalAnswered() | Answered() | Failed() | Stopped():
+        case ToolStarted() | Observation() | Answered() | Failed() | Stopped():
+            # Not sooner: the last of several questions may be open still.
             connection.execute(delete(approvals).where(approvals.c.thread == thread))
         case _:
             pass

@@ -37,8 +37,12 @@ def chat_greeting() -> str:
     return "Write a message and press Enter; `exit` or Ctrl-D ends. Ctrl-C leaves at once."
 
 
-def chat_question() -> str:
-    return "A rule wants your yes before this call is made: y to approve, n to deny."
+def chat_question(*, thread: bool = False) -> str:
+    more = ", a to approve for this thread" if thread else ""
+    return (
+        "A rule wants your yes before this call is made: y to approve, n to deny (with a reason "
+        f"behind it if you like){more}."
+    )
 
 
 def more_lines(count: int) -> str:

@@ -14,6 +14,8 @@ class _Decision(Protocol):
 class _Answer(Protocol):
     @property
     def name(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
 
 
 def limit_steps(steps: int) -> str:
@@ -116,7 +118,10 @@ def refused_observation(tool: str, decision: _Decision) -> str:
 def declined_observation(tool: str, answer: _Answer) -> str:
     """Nobody's name means that nobody answered in time."""
     if answer.name:
-        return f"{answer.name} said no to this call of {tool}. It was not run. Go on without it."
+        why = f" The reason given: “{answer.reason.strip()}”" if answer.reason.strip() else ""
+        return (
+            f"{answer.name} said no to this call of {tool}. It was not run. Go on without it.{why}"
+        )
     return f"Nobody said yes to this call of {tool} in time. It was not run. Go on without it."
 
 

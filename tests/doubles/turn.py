@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from bot.agent.consent import Preview
 from bot.agent.entries import Entry, ModelReply
 from bot.agent.ports import Json, ToolSpec
 from bot.agent.prompt import Facts
@@ -67,6 +68,9 @@ class ScriptedTools:
 
     def specs(self) -> Sequence[ToolSpec]:
         return ()
+
+    async def preview(self, name: str, raw: str) -> Preview:
+        return Preview(raw)
 
     async def run(self, name: str, raw: str) -> Ran:
         self.ran.append((name, raw))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.local_slack.shapes import Json
 from bot.slack.patience import Patience
+from tests.doubles.cards import asked_anew, cards, decided, observations, question, told
 from tests.doubles.desk import Desk, arguments, open_desk
-from tests.doubles.model_endpoint import Request, Say
+from tests.doubles.model_endpoint import Say
 
 WRITE = ("write_file", arguments(path="n.txt", content="seven"))
 RULE = '[[policy]]\ntool = "write_file"\ndecision = "ask"\n'
@@ -27,31 +27,8 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         yield opened
 
 
-def observations(request: Request) -> list[str]:
-    return [str(m["content"]) for m in request["messages"] if m["role"] == "tool"]
-
-
-def cards(desk: Desk, root: str) -> list[Json]:
-    """The bot's messages with buttons."""
-    found = [m for m in desk.slack.thread("#general", root) if m.get("bot_id")]
-    return [m for m in found if any(b["type"] == "actions" for b in m.get("blocks", ()))]
-
-
-async def asked(desk: Desk, root: str, count: int = 1) -> Json:
-    return (await desk.until(lambda: cards(desk, root)[count - 1 :]))[0]
-
-
-async def question(desk: Desk) -> tuple[str, Json]:
-    root = await desk.slack.person("alice").say("#general", "@treadle write seven")
-    return root, await asked(desk, root)
-
-
 def written(desk: Desk) -> bool:
     return (desk.workspace() / "n.txt").exists()
-
-
-def told(desk: Desk, who: str) -> list[str]:
-    return [one["text"] for one in desk.slack.person(who).ephemeral()]
 
 
 async def test_the_card_shows_the_call_and_the_turn_goes_on_with_an_admins_yes(desk: Desk) -> None:
@@ -62,12 +39,15 @@ async def test_the_card_shows_the_call_and_the_turn_goes_on_with_an_admins_yes(d
         await desk.slack.person("ada").click(card, "treadle_approve")
         await desk.answered("#general", root, covers=root)
         assert written(desk)
-        after = await desk.until(lambda: desk.slack.message("#general", card["ts"]))
+        after = await decided(desk, card)
 
-    assert shown.startswith("May I use Write?")
-    assert '"path": "n.txt"' in shown
-    assert '"content": "seven"' in shown
-    assert desk.slack.visible_text(after) == "ada approved this call."
+    assert shown.startswith("May I use Write?\nAsked for by alice.\n")
+    assert "Why I ask: treadle.toml line 1 asks a person about write_file" in shown
+    assert "What I thought: I write." in shown
+    assert "n.txt (a new file)\n@@ -1,0 +1,1 @@\n+seven\n" in shown
+    assert "An admin can answer until" in shown
+    assert "✅ Approved by ada, " in after
+    assert "+seven" in after
     assert len(desk.model.requests) == 2
 
 
@@ -122,7 +102,8 @@ async def test_of_two_clicks_at_once_one_counts_and_the_other_is_told(desk: Desk
     async with desk.treadle():
         root, card = await question(desk)
         ada = desk.slack.person("ada")
-        await asyncio.gather(ada.click(card, "treadle_deny"), ada.click(card, "treadle_approve"))
+        both = ("treadle_deny", "treadle_approve")
+        await asyncio.gather(*(ada.click(card, action, as_seen=True) for action in both))
         await desk.answered("#general", root, covers=root)
         (said,) = await desk.until(lambda: told(desk, "ada"))
 
@@ -138,7 +119,7 @@ async def test_a_yes_counts_once_for_a_call_that_comes_again(desk: Desk) -> None
         await desk.slack.person("ada").click(first, "treadle_approve")
         await desk.until(lambda: len(desk.model.requests) == 2)
         (desk.workspace() / "n.txt").unlink()
-        second = await asked(desk, root)
+        second = await asked_anew(desk, root, first)
         await desk.slack.person("ada").click(second, "treadle_deny")
         await desk.answered("#general", root, covers=root)
 
@@ -152,8 +133,9 @@ async def test_a_question_that_nobody_answers_expires_and_a_late_click_is_told(d
     async with desk.treadle():
         root, card = await question(desk)
         await desk.answered("#general", root, covers=root)
-        await desk.slack.person("ada").click(card, "treadle_approve")
+        await desk.slack.person("ada").click(card, "treadle_approve", as_seen=True)
         (said,) = await desk.until(lambda: told(desk, "ada"))
+        assert "⌛ Nobody answered in time" in await decided(desk, card)
 
     assert said == "This question is no longer open; nothing was changed."
     (observation,) = observations(desk.model.requests[1])
@@ -215,8 +197,9 @@ async def test_a_stop_ends_the_waiting_and_the_card_counts_no_more(desk: Desk) -
         await desk.slack.person("bob").react("#general", root, "x")
         notice = await desk.answered("#general", root, covers=root)
         assert time.monotonic() - at < 1.0
-        await desk.slack.person("ada").click(card, "treadle_approve")
+        await desk.slack.person("ada").click(card, "treadle_approve", as_seen=True)
         await desk.until(lambda: told(desk, "ada"))
+        assert "⏹ Not decided: the turn ended before." in await decided(desk, card)
 
     assert notice.startswith("Stopped by bob. Not begun: Write.")
     assert not written(desk)
@@ -250,11 +233,11 @@ async def test_whoever_was_heard_since_the_last_answer_is_a_requester_too(desk: 
     desk.model.play([STEP, STEP, END])
     bob = desk.slack.person("bob")
     async with desk.treadle():
-        root, _ = await question(desk)
+        root, card = await question(desk)
         await desk.slack.person("alice").react("#general", root, "x")
         await desk.answered("#general", root, covers=root)
         await bob.reply("#general", root, "@treadle go on")
-        await bob.click(await asked(desk, root, 2), "treadle_approve")
+        await bob.click(await asked_anew(desk, root, card), "treadle_approve")
         await desk.until(lambda: told(desk, "bob"))
 
     assert "Only those named" in told(desk, "bob")[0]

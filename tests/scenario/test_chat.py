@@ -93,7 +93,7 @@ async def test_a_rule_that_asks_is_answered_in_the_terminal(
 
     out = await chat(home, f"17 * 23?\n{line}\n", [step, Say("Ready.")], rule=rule)
 
-    asked = "A rule wants your yes before this call is made: y to approve, n to deny."
+    asked = "A rule wants your yes before this call is made: y to approve, n to deny"
     assert out.index("I multiply.") < out.index(asked) < out.index(result) < out.index("Ready.")
 
 
@@ -105,3 +105,47 @@ async def test_another_message_does_not_answer_the_question(home: Path) -> None:
 
     assert out.count("A rule wants your yes") == 2
     assert out.count("→ 391") == out.count("Ready.") == 1
+
+
+ASKS = '[[policy]]\ntool = "write_file"\ndecision = "ask"\nmatch = { path = ".*" }\n'
+
+
+def write(content: str) -> Say:
+    return Say("I write.", calls=(("write_file", arguments(path="n.txt", content=content)),))
+
+
+async def test_the_diff_is_shown_and_the_reason_of_a_no_reaches_the_model(home: Path) -> None:
+    out = await chat(
+        home, "write\ny\nagain\nn: keep it seven\n",
+        [write("seven\n"), Say("Ready."), write("eight\n"), Say("I leave it.")],
+        rule=ASKS,
+    )  # fmt: skip
+
+    assert "May I use Write?" in out
+    assert "Asked for by You." in out
+    assert "Write n.txt (a new file)\n  @@ -1,0 +1,1 @@\n  +seven\n" in out
+    assert "  -seven\n  +eight\n" in out
+    assert "→ You said no to this call of write_file" in out
+    assert "The reason given: “keep it seven”" in out
+
+
+async def test_several_questions_are_answered_one_by_one(home: Path) -> None:
+    both = tuple(("write_file", arguments(path=f"{n}.txt", content=str(n))) for n in (1, 2))
+
+    out = await chat(home, "write\ny\nn\n", [Say("Both.", calls=both), Say("One.")], rule=ASKS)
+
+    assert out.index("1. Write 1.txt") < out.index("2. Write 2.txt") < out.index("→ Created 1.txt")
+    assert "→ You said no to this call of write_file" in out
+
+
+async def test_a_yes_for_the_thread_is_asked_for_once(home: Path) -> None:
+    out = await chat(
+        home, "write\na\nagain\n",
+        [write("seven\n"), Say("Ready."), write("eight\n"), Say("Again.")],
+        rule=ASKS,
+    )  # fmt: skip
+
+    assert out.count("A rule wants your yes") == 1
+    assert "a to approve for this thread" in out
+    assert "where path matches .*" in out
+    assert "→ Replaced n.txt" in out

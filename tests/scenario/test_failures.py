@@ -27,6 +27,7 @@ from bot.slack.patience import Patience
 from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client
 from bot.trail import verify_trail
+from tests.doubles.cards import question, told
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
 
@@ -278,6 +279,46 @@ async def ask_tool(desk: Desk) -> str:
     return await observed(desk, "calculate", arguments(expression="1 + 1"))
 
 
+async def clicked(desk: Desk, who: str, action: str) -> str:
+    """What this person alone is told after a click on a card."""
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "ask"\n')
+    call = ("calculate", arguments(expression="1 + 1"))
+    desk.model.play([Say("I calculate.", calls=(call,)), Say("Ready.")])
+    async with desk.treadle():
+        _, card = await question(desk)
+        await desk.slack.person(who).click(card, action, as_seen=True)
+        (said,) = await desk.until(lambda: told(desk, who))
+    return said
+
+
+async def not_yours(desk: Desk) -> str:
+    return await clicked(desk, "bob", "treadle_approve")
+
+
+async def question_closed(desk: Desk) -> str:
+    desk.config('[[policy]]\ntool = "calculate"\ndecision = "ask"\n')
+    call = ("calculate", arguments(expression="1 + 1"))
+    desk.model.play([Say("I calculate.", calls=(call,)), Say("Ready.")])
+    async with desk.treadle():
+        root, card = await question(desk)
+        ada = desk.slack.person("ada")
+        await ada.click(card, "treadle_deny")
+        await desk.answered("#general", root, covers=root)
+        await ada.click(card, "treadle_approve", as_seen=True)
+        (said,) = await desk.until(lambda: told(desk, "ada"))
+    return said
+
+
+async def no_window(desk: Desk) -> str:
+    desk.slack.fail(FaultRule(Effect.ERROR, "views.open", error="expired_trigger_id"))
+    return await clicked(desk, "ada", "treadle_deny_why")
+
+
+async def too_long_to_ask(desk: Desk) -> str:
+    desk.config('[[policy]]\ntool = "write_file"\ndecision = "ask"\n')
+    return await observed(desk, "write_file", arguments(path="n.txt", content="x" * 100_001))
+
+
 async def too_many_steps(desk: Desk) -> str:
     desk.config("[limits]\nmax_steps = 2\n")
     call = ("calculate", arguments(expression="1 + 1"))
@@ -381,6 +422,7 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         database_address, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
+        not_yours, question_closed, no_window, too_long_to_ask,
         budget_used_up, in_circles, unreadable_replies, too_many_steps, not_admin, command_unknown,
         channel_not_picked, person_not_picked, rule_overruled, why_refused, rule_unreadable,
         audit_altered, audit_head_unwritable,

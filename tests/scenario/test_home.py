@@ -35,7 +35,7 @@ def published(desk: Desk) -> int:
     return len(desk.slack.log.of("views.publish"))
 
 
-async def click(desk: Desk, who: str, action: str, block: str = "", **more: object) -> str:
+async def click(desk: Desk, who: str, action: str, block: str = "", **more: Any) -> str:
     """Click on the Home; what stands there then."""
     person = desk.slack.person(who)
     home = person.home()

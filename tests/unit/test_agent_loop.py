@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agent.consent import Preview
 from bot.agent.entries import (
     Answer,
     Answered,
@@ -127,7 +128,7 @@ ASKED: list[Entry] = [ASK, REPLY, decided(A, Verdict.ASK), QUESTION]
 
 
 def test_a_call_that_wants_a_yes_waits_for_it() -> None:
-    assert next_step([ASK, REPLY], WANTS_A_YES) == AskHuman(A, decided(A, Verdict.ASK))
+    assert next_step([ASK, REPLY], WANTS_A_YES) == AskHuman(((A, decided(A, Verdict.ASK)),))
     assert next_step(ASKED, WANTS_A_YES) == Waiting()
     assert next_step([*ASKED, Resumed("p"), Told("2.0")], WANTS_A_YES) == Waiting()
     assert next_step([*ASKED, YES], WANTS_A_YES) == RunTool(A, decided(A, Verdict.ASK))
@@ -141,13 +142,13 @@ def test_a_yes_is_worth_nothing_for_another_form_of_the_call() -> None:
 
     step = next_step([ASK, REPLY, decided(A, Verdict.ASK), other, YES], WANTS_A_YES)
 
-    assert step == AskHuman(A, decided(A, Verdict.ASK))
+    assert step == AskHuman(((A, decided(A, Verdict.ASK)),))
 
 
 def test_a_yes_is_worth_nothing_for_a_later_call_with_the_same_id() -> None:
     again = [*ASKED, YES, ToolStarted("a"), DONE_A, DONE_B, REPLY]
 
-    assert next_step(again, WANTS_A_YES) == AskHuman(A, decided(A, Verdict.ASK))
+    assert next_step(again, WANTS_A_YES) == AskHuman(((A, decided(A, Verdict.ASK)),))
 
 
 def test_a_rule_that_changed_meanwhile_is_stronger_than_the_answer() -> None:
@@ -230,6 +231,9 @@ class Hands:
 
     def specs(self) -> Sequence[ToolSpec]:
         return ()
+
+    async def preview(self, name: str, raw: str) -> Preview:
+        return Preview(f"{name} {raw}")
 
     async def run(self, name: str, raw: str) -> Result:
         self.done.append(raw)
@@ -324,7 +328,9 @@ async def test_a_turn_that_asks_a_person_ends_there_and_goes_on_with_the_answer(
     await work(journal, Planner([[A]]), hands, policy=policy)
 
     assert hands.done == []
-    assert journal.entries[-1] == ApprovalAsked("a", "", 100.0, 100.0 + 259_200.0)
+    assert journal.entries[-1] == ApprovalAsked(
+        "a", "", 100.0, 100.0 + 259_200.0, shown=f"calculate {A.arguments}"
+    )
     waiting = len(journal.entries)
     await work(journal, Planner([[A]]), hands, policy=policy)
     assert len(journal.entries) == waiting

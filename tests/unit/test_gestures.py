@@ -65,7 +65,7 @@ def test_slacks_stop_button_names_its_thread() -> None:
 
 
 def test_a_click_on_the_card_is_bound_to_the_question_and_its_digest() -> None:
-    assert read_click(CLICK) == Item(
+    assert read_click(CLICK, "T1") == Item(
         Kind.CLICK,
         *("T1", "C1", "1.0", "5.0", "U1"),
         text="allowed",
@@ -79,7 +79,7 @@ def test_a_click_on_the_card_is_bound_to_the_question_and_its_digest() -> None:
 def test_a_stop_button_stops_the_thread_in_which_it_stands() -> None:
     action = {"action_id": "treadle_stop", "action_ts": "5.0"}
 
-    item = read_click({**CLICK, "actions": [action]})
+    item = read_click({**CLICK, "actions": [action]}, "T1")
 
     assert item == Item(Kind.STOP, "T1", "C1", "1.0", "5.0", "U1")
 
@@ -89,7 +89,7 @@ def test_a_button_with_another_value_means_no_open_question(value: object) -> No
     """The position 0 holds a message, never a question; no digest fits none."""
     action = {"action_id": "treadle_deny", "value": value, "action_ts": "5.0"}
 
-    item = read_click({**CLICK, "actions": [action]})
+    item = read_click({**CLICK, "actions": [action]}, "T1")
 
     assert item is not None
     assert item.change == "0" or item.about == ""
@@ -104,6 +104,6 @@ junk = st.recursive(
 
 @given(st.sampled_from(sorted(CLICK)), junk)
 def test_no_payload_makes_the_reader_fail(field: str, value: object) -> None:
-    read_click({**CLICK, field: value})
+    read_click({**CLICK, field: value}, "T1")
     read_reaction(body({**REACTION, "item": value}), ME)
     read_session_stop({"event": value})

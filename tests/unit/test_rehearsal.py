@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.agent.consent import Preview
 from bot.agent.entries import (
     Answered,
     Decided,
@@ -59,6 +60,13 @@ def allow(call: ToolCall) -> Decided:
     return Decided(call.id, Verdict.ALLOW)
 
 
+class Unasked(Toolset):
+    """The real tools, where no rule asks a person."""
+
+    async def preview(self, name: str, raw: str) -> Preview:
+        raise AssertionError(f"nobody is asked about {name}")
+
+
 @dataclass
 class Rehearsal:
     """One thread with the real tools on a workspace of its own."""
@@ -72,7 +80,7 @@ class Rehearsal:
         self.journal.entries.append(User(text, "U1", "Ann", at))
         with Workspace.at(self.root) as workspace:
             off = {"run_command": "There is no sandbox here."}
-            tools = Toolset(builtin_tools(), ToolContext(workspace), off=off)
+            tools = Unasked(builtin_tools(), ToolContext(workspace), off=off)
             limits, clock = Limits(max_steps=12, repeat=99, cycle=99, stall=99), Clock()
             model = RehearsalModel()
             await run_turn(self.journal, model, tools, allow, FACTS, limits, clock, lambda: None)
