@@ -13,8 +13,9 @@ from bot.runs.ports import Signals
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 10.0
-"""How long a step may go on after SIGTERM. Docker kills after ten seconds unless told otherwise."""
+GRACE_SECONDS = 8.0
+"""How long a step may go on after SIGTERM: all is to be over within ten seconds, after which Docker
+kills unless told otherwise."""
 RETRY_SECONDS = (1.0, 5.0, 30.0)
 """Waits before a thread whose work broke is tried again; the last one repeats."""
 

@@ -27,7 +27,7 @@ from bot.storage.writer import Writer
 from tests.chaos.people import APPROVE, cards
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Request, Say
-from tests.doubles.process import BRISK, kill, process
+from tests.doubles.process import BRISK, HASTY, kill, process
 
 LIMITED = FaultRule(Effect.RATE_LIMIT, "chat.postMessage", seconds=30.0)
 """What is to be posted waits, so that there is time for a kill."""
@@ -328,7 +328,7 @@ async def test_sigterm_does_not_wait_for_a_slack_that_does_not_answer(desk: Desk
     """The sign of life cannot be taken away; the next process does it."""
     session = "agents.sessions.setStatus"
     desk.model.play([Say("Never.", delay=600), Say("Here.")])
-    async with process(desk) as first:
+    async with process(desk, HASTY) as first:
         ts = await desk.slack.person("alice").say("#general", "@treadle think")
         await desk.until(lambda: is_processing(desk, ts))
         await desk.model.asked()

@@ -27,6 +27,20 @@ BRISK = (
 """The same with less patience, where a test would wait ten seconds for a look-up."""
 
 
+HASTY = (
+    "-c",
+    "import asyncio, os, pathlib, signal\n"
+    "from bot.main import Need, read_settings, run_slack\n"
+    "settings = read_settings(os.environ, pathlib.Path.cwd(), Need.RUN)\n"
+    "async def main():\n"
+    "    stop = asyncio.Event()\n"
+    "    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)\n"
+    "    await run_slack(settings, stop=stop, ready=print, grace=0.3)\n"
+    "asyncio.run(main())\n",
+)
+"""The same with less grace than `treadle run`, which lets a step go on for some seconds."""
+
+
 @asynccontextmanager
 async def process(desk: Desk, program: tuple[str, ...] = RUN) -> AsyncIterator[Process]:
     """Treadle in a process of its own, connected; killed at the end if it is still there."""

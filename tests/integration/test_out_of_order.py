@@ -60,14 +60,8 @@ class Threads:
         door = Door(people, anybody)
         answers = Answers(door, lambda *_: True, SystemClock())
         self.intake = Intake(
-            people,
-            people,
-            door,
-            answers,
-            lambda _: False,
-            frozenset(),
-            SystemClock(),
-            lambda *_: "",
+            *(people, people, door, answers, lambda _: False, frozenset(), SystemClock()),
+            why=lambda *_: "",
         )
         self._core, self._root = core, root
         self._numbers = itertools.count()

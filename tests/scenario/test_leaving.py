@@ -13,21 +13,9 @@ import pytest
 
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
-from tests.doubles.process import process
+from tests.doubles.process import HASTY, process
 from tests.scenario.test_restarts import RETRIES, lines_of
 
-HASTY = (
-    "-c",
-    "import asyncio, os, pathlib, signal\n"
-    "from bot.main import Need, read_settings, run_slack\n"
-    "settings = read_settings(os.environ, pathlib.Path.cwd(), Need.RUN)\n"
-    "async def main():\n"
-    "    stop = asyncio.Event()\n"
-    "    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)\n"
-    "    await run_slack(settings, stop=stop, ready=print, grace=0.3)\n"
-    "asyncio.run(main())\n",
-)
-"""The same with less grace than `treadle run`, which lets a step go on for ten seconds."""
 SECONDS = 5.0
 """After the grace, for a process on a busy machine to come to its end."""
 TOOLS = '''
