@@ -13,7 +13,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, mapping_of, read_event, read_limit, team_of
+from bot.slack.inbound import Payload, Self, read_event, read_limit
 from bot.slack.preflight import Identity
 from bot.storage.inbox import Item
 
@@ -125,10 +125,9 @@ def build_app(
             await store(item)
         await ack()
 
-    async def on_home(body: Payload) -> None:
-        event = mapping_of(body, "event")
+    async def on_home(event: Payload) -> None:
         if event.get("tab") == "home":
-            visits.opened({**event, "team": team_of(body)})
+            visits.opened(event)
 
     async def on_home_click(ack: AsyncAck, body: Payload) -> None:
         visits.clicked(body)
