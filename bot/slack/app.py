@@ -13,7 +13,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, read_event, read_limit
+from bot.slack.inbound import Payload, Self, read_event, read_limit, team_of
 from bot.slack.preflight import Identity
 from bot.storage.inbox import Item
 
