@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.card import DENY_WHY
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, mapping_of, read_event, read_limit, team_of, text_of
+from bot.slack.inbound import Payload, Self, read_event, read_limit, text_of
 from bot.slack.preflight import Identity
 from bot.slack.reasons import REASON, read_reason
 from bot.storage.inbox import Item
@@ -141,10 +141,9 @@ def build_app(
             await store(item)
         await ack()
 
-    async def on_home(body: Payload) -> None:
-        event = mapping_of(body, "event")
+    async def on_home(event: Payload) -> None:
         if event.get("tab") == "home":
-            visits.opened({**event, "team": team_of(body)})
+            visits.opened(event)
 
     async def on_home_click(ack: AsyncAck, body: Payload) -> None:
         visits.clicked(body)

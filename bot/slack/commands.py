@@ -29,8 +29,8 @@ LIMIT = 11_000
 class SlashCommands:
     """Answers commands in the background: no listener waits for people to be looked up."""
 
-    def __init__(self, client: SlackClient, people: SlackPeople, house: House) -> None:
-        self._client, self._people = client, people
+    def __init__(self, client: SlackClient, people: SlackPeople, house: House, team: str) -> None:
+        self._client, self._people, self._team = client, people, team
         self._commands = Commands(house, MARKS)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -59,7 +59,8 @@ class SlashCommands:
             await respond(self._client, text_of(command, "response_url"), body)
 
     async def _text(self, command: Payload) -> str:
-        team, user = text_of(command, "team_id"), text_of(command, "user_id")
+        # Not the payload's team: that of somebody of another organisation is their own.
+        team, user = self._team, text_of(command, "user_id")
         try:
             person = await self._people.lookup(user, team)
         except LookupFailed as error:

@@ -131,8 +131,9 @@ class SlackFront:
         """
         wiring = self._wiring
         secret = None if wiring.app_token else wiring.signing_secret
-        commands = SlashCommands(self._client, self.people, house)
-        home = Home(self._client, self.people, house, wiring.model)
+        team = self.identity.team_id
+        commands = SlashCommands(self._client, self.people, house, team)
+        home = Home(self._client, self.people, house, wiring.model, team)
         self._commands, self._home = commands, home
         visits = Visits(
             home.opened,

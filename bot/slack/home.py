@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 class Click:
     """A click on the Home: who, on what, and the channel that the Home shows."""
 
-    team: str
     user: str
     action: str
     value: str
@@ -44,19 +43,25 @@ class Click:
 
 
 class Home:
-    """Publishes the Home tab and carries out what is clicked on it."""
+    """Publishes the Home tab and carries out what is clicked on it.
 
-    def __init__(self, client: SlackClient, people: SlackPeople, house: House, model: str) -> None:
-        self._client, self._people, self._house, self._model = client, people, house, model
+    `team` is the workspace that the app is installed in. The team of a payload does not count:
+    that of somebody of another organisation is their own, where they may be an admin.
+    """
+
+    def __init__(
+        self, client: SlackClient, people: SlackPeople, house: House, model: str, team: str
+    ) -> None:
+        self._client, self._people, self._house = client, people, house
+        self._model, self._team = model, team
         self._commands = Commands(house, MARKS)
         self._tasks: set[asyncio.Task[None]] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def opened(self, event: Payload) -> None:
         """Publish for whoever looks, soon."""
-        team, user = text_of(event, "team"), text_of(event, "user")
         shown = view.place_of(mapping_of(event, "view"))
-        self._soon(self._publish(team, user, shown or text_of(event, "channel")))
+        self._soon(self._publish(text_of(event, "user"), shown or text_of(event, "channel")))
 
     def clicked(self, body: Payload) -> None:
         """Do what was clicked, soon, if whoever clicked may."""
@@ -70,7 +75,7 @@ class Home:
         if not filled.problems:
             user = text_of(mapping_of(body, "user"), "id")
             place = text_of(mapping_of(body, "view"), "private_metadata")
-            self._soon(self._save(text_of(mapping_of(body, "team"), "id"), user, place, filled))
+            self._soon(self._save(user, place, filled))
         return filled.problems
 
     async def close(self) -> None:
@@ -95,7 +100,7 @@ class Home:
             log.exception("a click on an App Home was not carried out")
 
     async def _act(self, click: Click) -> None:
-        asker = await self._asker(click.team, click.user, click.place)
+        asker = await self._asker(click.user, click.place)
         notice: str | None = ""
         place = click.place
         if click.action == view.PLACE:
@@ -103,7 +108,7 @@ class Home:
         elif asker is not None and self._house.refusal(asker.person, asker.place) in SPEAKS:
             notice = await self._done(asker, click)
         if notice is not None:
-            await self._publish(click.team, click.user, place, notice)
+            await self._publish(click.user, place, notice)
 
     async def _done(self, asker: Asker, click: Click) -> str | None:
         """What came of a click, None where the page stays as it is.
@@ -148,33 +153,33 @@ class Home:
             return words.home_too_slow()
         return None
 
-    async def _save(self, team: str, user: str, place: str, filled: Filled) -> None:
-        asker = await self._asker(team, user, place)
+    async def _save(self, user: str, place: str, filled: Filled) -> None:
+        asker = await self._asker(user, place)
         if asker is None:
             return
         requests: list[Request] = [Choose(s, channel, v) for s, channel, v in filled.choices]
         if filled.rule is not None:
             requests.append(MakeRule(filled.rule))
         said = [await self._commands.carry_out(asker, request) for request in requests]
-        await self._publish(team, user, place, "\n".join(said))
+        await self._publish(user, place, "\n".join(said))
 
-    async def _asker(self, team: str, user: str, place: str) -> Asker | None:
+    async def _asker(self, user: str, place: str) -> Asker | None:
         """Whoever clicked; None if that cannot be found out: nothing is then done."""
         try:
-            person = await self._people.lookup(user, team)
+            person = await self._people.lookup(user, self._team)
         except LookupFailed as error:
             log.warning("%s", error)
             return None
-        return Asker(person, await self._people.name(user, team), Place(team, place))
+        return Asker(person, await self._people.name(user, self._team), Place(self._team, place))
 
-    async def _publish(self, team: str, user: str, place: str, notice: str = "") -> None:
+    async def _publish(self, user: str, place: str, notice: str = "") -> None:
         async with self._locks.setdefault(user, asyncio.Lock()):  # what is newest is shown last
-            facts = await self._facts(team, user, place, notice)
+            facts = await self._facts(user, place, notice)
             arguments: dict[str, Json] = {"user_id": user, "view": view.home_view(facts)}
             await call(self._client, "views.publish", arguments)
 
-    async def _facts(self, team: str, user: str, place: str, notice: str) -> view.Facts:
-        asker = await self._asker(team, user, place)
+    async def _facts(self, user: str, place: str, notice: str) -> view.Facts:
+        asker = await self._asker(user, place)
         if asker is None:
             return view.Facts(place, notice, words.home_unknown())
         refusal = self._house.refusal(asker.person, asker.place)
@@ -188,7 +193,7 @@ class Home:
             "\n".join(filter(None, [notice, words.REFUSALS[refusal] if refusal else ""])),
             "",
             rights_of(self._house, asker.person, asker.place),
-            await self._house.budgets.lines(team, user, place),
+            await self._house.budgets.lines(self._team, user, place),
             [turn for turn in running if user in turn.askers],
             self._model,
             await self._office(asker) if asker.is_admin else None,
@@ -222,7 +227,6 @@ def read_home_click(body: Payload) -> Click | None:
         return None
     value = text_of(action, "value") or text_of(action, "selected_conversation")
     return Click(
-        text_of(mapping_of(body, "team"), "id"),
         user,
         text_of(action, "action_id"),
         value,

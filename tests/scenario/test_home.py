@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.local_slack.options import TEAM_ID
+from bot.local_slack.delivery import Kind
+from bot.local_slack.interactions import slash
+from bot.local_slack.options import OTHER_TEAM_ID, TEAM_ID
 from bot.local_slack.people import Person
 from bot.local_slack.world import Member
 from tests.doubles.desk import Desk, arguments
@@ -362,3 +364,40 @@ async def test_many_tools_turns_and_rules_still_fit_on_the_page(desk: Desk) -> N
     (publication,) = desk.slack.log.of("views.publish")
     assert publication.ok
     assert "And 25 more: /treadle rules." in home
+
+
+@pytest.mark.parametrize("kind", ["block_actions", "view_submission", "slash"])
+async def test_an_admin_of_another_organisation_is_none_here_whatever_the_payload_says(
+    desk: Desk, kind: str
+) -> None:
+    """In a shared channel Slack sends their own workspace as the team of what they do."""
+    frank = Member("U0FRANK", "frank", "Frank", "admin", OTHER_TEAM_ID)
+    desk.slack.world.add_member(frank)
+    partners = desk.slack.channel("#partners")
+    typed = slash(desk.slack.world, frank, partners, "/treadle", "forget 1")
+    actions = [{"action_id": "treadle_home_forget", "value": "1"}]
+    rule = {name: {name: picked(value)} for name, value in [("decision", "deny"), ("tool", "*")]}
+    modal = {"callback_id": "treadle_home_rule", "state": {"values": rule}, "type": "modal"}
+    sent: dict[str, Any] = {
+        "type": kind,
+        "user": {"id": "U0FRANK", "team_id": OTHER_TEAM_ID},
+        "team": {"id": OTHER_TEAM_ID},
+        "trigger_id": "1.2",
+    }
+    more: dict[str, dict[str, Any]] = {
+        "block_actions": {"view": {"type": "home", "id": "V1"}, "actions": actions},
+        "view_submission": {"view": modal},
+        "slash": {**typed, "team_id": OTHER_TEAM_ID},
+    }
+    sent |= more[kind]
+    desk.config("[access]\nexternal = true")
+    async with desk.treadle():
+        await desk.command("ada", "deny wikipedia")
+        rules = await desk.command("ada", "rules")
+        before = len(desk.slack.log.of("users.info"))
+        way = Kind.SLASH if kind == "slash" else Kind.INTERACTIVE
+        assert (await desk.slack.courier.ask(way, sent)).ok
+        await desk.until(lambda: len(desk.slack.log.of("users.info")) > before)
+        if kind != "slash":
+            await desk.until(lambda: published(desk))
+        assert await desk.command("ada", "rules") == rules
