@@ -15,9 +15,9 @@ from bot.agent.prompt import Facts
 from bot.config import Need, Settings
 from bot.doctor import Check, Finding, examine
 from bot.errors import ConfigError, DatabaseBusy, DeliveryRefused, TreadleError
+from bot.making import all_tools, make_model, read_settings, reveal
 from bot.model import ChatModel
 from bot.model.knowledge import DIALECT, REFUSES
-from bot.parts import all_tools, make_model, read_settings, reveal
 from bot.redact import Redactor, redact_log
 from bot.rehearsal import NAME as REHEARSAL
 from bot.runs.pulse import Pulse
@@ -29,7 +29,7 @@ from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
 from bot.state import open_reading, open_state
 from bot.storage.capabilities import Capabilities
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 from bot.storage.limits import limited_minutes
 from bot.storage.writer import Writer
 from tools.errors import SandboxUnavailable

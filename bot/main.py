@@ -23,8 +23,9 @@ from bot.cluster import Role as Role
 from bot.config import Need as Need
 from bot.config import Settings as Settings
 from bot.inert import inert
-from bot.parts import Core, make_model, open_core, reveal
-from bot.parts import read_settings as read_settings
+from bot.making import make_model, reveal
+from bot.making import read_settings as read_settings
+from bot.parts import Core, open_core
 from bot.rehearsal import NAME as REHEARSAL
 from bot.runs.local import GRACE_SECONDS
 from bot.runs.pulse import Pulse

@@ -8,28 +8,23 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Collection,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pydantic import SecretStr
-
-from bot import sealing, words
+from bot import sealing
 from bot.accounts import Allowances, make_budget, rates
 from bot.admin.house import House, ToolInfo
 from bot.admin.live import Live, Setting
 from bot.administration import Status, explaining, open_live
 from bot.admission import admit, approvers
 from bot.agent.entries import ToolCall
-from bot.agent.guard import Limits
 from bot.cluster import Shared, make_shared, queue_tables
-from bot.config import Need, Settings, load_settings
-from bot.errors import ConfigError
-from bot.model import RETRIES, ChatModel, Endpoint
+from bot.config import Settings
+from bot.making import all_tools, make_limits
+from bot.model import ChatModel
 from bot.policy import may_speak
 from bot.redact import Redactor
 from bot.rehearsal import RehearsalModel
@@ -50,7 +45,8 @@ from bot.state import open_state
 from bot.storage.audit import Audit
 from bot.storage.capabilities import Capabilities
 from bot.storage.deliveries import Deliveries
-from bot.storage.inbox import ENDING, Inbox, Item
+from bot.storage.inbox import Inbox
+from bot.storage.items import ENDING, Item
 from bot.storage.journal import Journals, new_owner
 from bot.storage.limits import EventLimits
 from bot.storage.refusals import Refusals
@@ -60,14 +56,9 @@ from bot.storage.writer import Writer
 from bot.terminal import in_terminal
 from bot.toolbox import make_brains
 from bot.workspaces import open_workspaces
-from tools.base import Tool, ToolDefinitionError
-from tools.catalog import builtin_tools
-from tools.loading import load_tools
+from tools.base import Tool
 from tools.locks import Locks
 from tools.toolset import describe, registry
-
-REHEARSAL_PAUSE = 0.5
-"""Seconds: people should see the steps arrive one by one."""
 
 
 class SystemClock:
@@ -248,58 +239,3 @@ async def open_core(
         finally:
             await writer.close()
             database.close()
-
-
-def reveal(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret is not None else ""
-
-
-def make_limits(settings: Settings) -> Limits:
-    """What one turn may take."""
-    limits, guard = settings.limits, settings.guard
-    return Limits(
-        limits.max_steps,
-        limits.max_seconds,
-        limits.max_tokens,
-        guard.repeat,
-        guard.cycle,
-        guard.stall,
-        settings.model.context_tokens,
-        settings.approvals.expires_s,
-    )
-
-
-def make_model(settings: Settings, retries: int = RETRIES) -> ChatModel | RehearsalModel:
-    """The endpoint's model, or the rehearsal model where no endpoint is given."""
-    env = settings.env
-    if env.openai_api_key is None and env.needs_model_key:
-        return RehearsalModel(REHEARSAL_PAUSE)
-    key, base, dialect = reveal(env.openai_api_key), env.openai_base_url, settings.model.dialect
-    return ChatModel(Endpoint(settings.model_name, key, base, retries=retries, dialect=dialect))
-
-
-def all_tools(settings: Settings) -> tuple[Tool, ...]:
-    """The tools of this release and the operator's own."""
-    try:
-        base, root = settings.config_path.parent, settings.workspace_root
-        off = SHELL if settings.sandbox.mode == "off" else ""
-        own = load_tools(settings.tools.modules, base, root)
-        builtin = builtin_tools(settings.tools.wikipedia_url)
-        return (*(tool for tool in builtin if tool.name != off), *own)
-    except ToolDefinitionError as error:
-        raise ConfigError(str(error)) from error
-
-
-def read_settings(environ: Mapping[str, str], cwd: Path, need: Need) -> Settings:
-    """The settings for a command. Raises ConfigError that names every problem."""
-    root = cwd / environ.get("TREADLE_WORKSPACE", "workspace")
-
-    def own_tools(modules: tuple[str, ...]) -> Collection[str]:
-        try:
-            return [tool.name for tool in load_tools(modules, cwd, root)]
-        except ToolDefinitionError as error:
-            raise ConfigError(str(error)) from error
-
-    return load_settings(
-        environ, cwd, need=need, own_tools=own_tools, off_tools=words.TOOLS_NOT_YET
-    )

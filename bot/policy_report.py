@@ -15,7 +15,7 @@ from bot.admin.live import book_of
 from bot.administration import floor_of
 from bot.config import Settings
 from bot.errors import ConfigError
-from bot.parts import all_tools
+from bot.making import all_tools
 from bot.policy import Person, Place, Role, may_speak
 from bot.state import open_reading
 from bot.storage.rules import look_up, read_made

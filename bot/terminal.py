@@ -29,7 +29,7 @@ from bot.agent.shown import Piece
 from bot.agent.work import stop_notice
 from bot.live_text import LiveText
 from bot.policy import Person, Role
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 
 TEAM, CHANNEL, USER = "TLOCAL", "DTERMINAL", "UTERMINAL"
 

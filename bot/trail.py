@@ -16,7 +16,7 @@ from bot.audit.verify import Evidence, Report, verify
 from bot.config import Need
 from bot.config.environment import read_variables
 from bot.errors import ConfigError
-from bot.parts import read_settings
+from bot.making import read_settings
 from bot.redact import Redactor
 from bot.state import open_reading
 from bot.storage.audit import Snapshot, Trail

@@ -14,7 +14,7 @@ from bot.agent.ports import Clock
 from bot.policy import Person
 from bot.runs.brains import heard
 from bot.runs.door import Door
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 
 LONGEST_REASON = 1000
 """Characters of a reason that the model is shown."""

@@ -8,7 +8,7 @@ from bot.agent.entries import Answered, Entry, Failed, Stopped
 from bot.policy import Person
 from bot.runs.door import Door
 from bot.runs.waiting import merged
-from bot.storage.inbox import Item, Kind, StoredItem
+from bot.storage.items import Item, Kind, StoredItem
 
 
 async def delivery_stop(

@@ -10,7 +10,7 @@ from bot.agent.entries import Refused
 from bot.errors import LookupFailed
 from bot.policy import BOT_ROLE, Person, Place, Role
 from bot.runs.ports import People
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 
 Admit: TypeAlias = Callable[[Person, Place], str | None]
 """The sentence that refuses a person, "" to refuse in silence, None to let them speak."""

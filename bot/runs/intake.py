@@ -36,7 +36,7 @@ from bot.runs.waiting import (
     told,
     unknown_edit,
 )
-from bot.storage.inbox import Addressing, Item, Kind, StoredItem
+from bot.storage.items import Addressing, Item, Kind, StoredItem
 
 TOO_OLD_SECONDS = 6 * 3600.0
 ASKS_WHY = "!why"

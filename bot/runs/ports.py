@@ -11,7 +11,7 @@ from bot.agent.entries import Entry, Quote
 from bot.agent.ports import Model
 from bot.agent.shown import Piece, Show
 from bot.policy import Person
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 
 
 @dataclass(frozen=True, slots=True)

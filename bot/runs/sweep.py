@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from bot.agent.ports import Clock
 from bot.errors import StorageError
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 from bot.storage.journal import Journals, Question
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from bot.errors import ItemChanged, Leaving
 from bot.runs.delivering import delivery_stop, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
-from bot.storage.inbox import Inbox, Item, StoredItem
+from bot.storage.inbox import Inbox
+from bot.storage.items import Item, StoredItem
 from bot.storage.journal import Journals, StoredThread
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from bot.agent.ports import Clock
 from bot.errors import JournalUnreadable
 from bot.policy import Person
 from bot.runs.brains import heard
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 from bot.storage.journal import Journals
 
 MOST = 50

@@ -21,7 +21,7 @@ from bot.agent.entries import (
     covers,
     open_turn,
 )
-from bot.storage.inbox import Addressing, Item, Kind, StoredItem
+from bot.storage.items import Addressing, Item, Kind, StoredItem
 
 DELETED = "deleted before it was taken"
 

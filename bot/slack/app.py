@@ -14,10 +14,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.card import DENY_WHY
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
-from bot.slack.inbound import Payload, Self, read_event, read_limit, text_of
+from bot.slack.inbound import Payload, Self, read_event, read_limit, team_of, text_of
 from bot.slack.preflight import Identity
 from bot.slack.reasons import REASON, read_reason
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 
 log = logging.getLogger(__name__)
 

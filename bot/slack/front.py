@@ -35,7 +35,7 @@ from bot.slack.threads import SlackThreads
 from bot.slack.view import SlackOutlet
 from bot.slack.web import SlackClient, close_client, web_client
 from bot.storage.deliveries import Deliveries
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 
 EVENTS_PATH = "/slack/events"
 

@@ -12,7 +12,7 @@ from bot.agent.consent import Choice
 from bot.slack.card import BUTTONS, DENY_WHY
 from bot.slack.inbound import Payload, Self, mapping_of, team_of, text_of, ts_of
 from bot.slack.reasons import position
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 
 STOP_REACTIONS = frozenset({"x", "octagonal_sign", "no_entry"})
 STOP_BUTTON = "treadle_stop"

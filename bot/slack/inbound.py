@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 
 Payload: TypeAlias = Mapping[str, object]
 

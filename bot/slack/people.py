@@ -18,7 +18,7 @@ from bot.inert import inert
 from bot.policy import Person, Role
 from bot.slack.blocks import escape
 from bot.slack.web import SlackClient, read, respond
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 
 FRESH_SECONDS = 600.0
 KNOWN_PEOPLE = 5000

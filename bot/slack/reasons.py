@@ -18,7 +18,7 @@ from bot.slack.blocks import Block
 from bot.slack.inbound import Payload, mapping_of, text_of, ts_of
 from bot.slack.people import SlackPeople
 from bot.slack.web import SlackClient, call
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from bot.errors import DeliveryError, DeliveryRefused
 from bot.slack.inbound import Payload, Self, read_event, readable
 from bot.slack.people import SlackPeople
 from bot.slack.web import SlackClient, read
-from bot.storage.inbox import Item
+from bot.storage.items import Item
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from bot.storage.inbox import ENDING
+from bot.storage.items import ENDING
 from bot.storage.statements import hold, perform, put
 from bot.storage.tables import inbox, leases, pacing, processes, threads
 from bot.storage.wakes import call

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
+from bot.storage.items import ENDING, Addressing, Item, Kind, StoredItem, dump, load
 from bot.storage.statements import News, OnStored, add, hold, nothing_more, perform
 from bot.storage.tables import deleted, deliveries, inbox, journal, overheard, threads
 from bot.storage.writer import Writer
@@ -30,90 +29,6 @@ _NO_MORE_OVERHEARD = delete(overheard).where(overheard.c.at < bindparam("oldest"
 
 _BUSY = select(threads.c.busy).where(threads.c.thread == bindparam("thread"))
 _NO_MORE_DELETED = delete(deleted).where(deleted.c.at < bindparam("oldest"))
-
-
-class Kind(StrEnum):
-    """What an inbox item is."""
-
-    MESSAGE = "message"
-    EDIT = "edit"
-    DELETION = "deletion"
-    STOP = "stop"
-    """Whatever asks to stop: the word, a reaction, a button. Only the word has a text."""
-    CLICK = "click"
-    """An answer to a question: `text` is the choice, `change` the question's journal position,
-    `about` the digest of what was asked and `reason` what was written beside a no."""
-    EXPIRY = "expiry"
-    """Nobody answered the question at the journal position `change` in time."""
-
-
-ENDING = frozenset({Kind.DELETION, Kind.STOP})
-"""What may end a turn in the middle of a step."""
-
-
-class Addressing(StrEnum):
-    """What the listener alone can tell about whom a message is for."""
-
-    MENTION = "mention"
-    DIRECT = "direct"
-    OPEN = "open"
-    """No mention: the thread's history decides."""
-    ELSEWHERE = "elsewhere"
-    """It begins by mentioning another person."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing from outside. `ts` is the message's and sorts it; `author` is a user or bot id."""
-
-    kind: Kind
-    team: str
-    channel: str
-    root_ts: str
-    ts: str
-    author: str
-    text: str = ""
-    addressing: Addressing = Addressing.OPEN
-    is_bot: bool = False
-    author_team: str = ""
-    files: tuple[str, ...] = ()
-    event_id: str | None = None
-    change: str = ""
-    """For an edit: the `ts` of the change, so that each edit is an item of its own."""
-    about: str = ""
-    """For a reaction: the `ts` of the message that it is on. For a click: see Kind."""
-    reply_url: str = ""
-    """For a click: where Slack takes what only the person who clicked is to read."""
-    reason: str = ""
-    """For a click: what whoever says no wants the model to read."""
-
-    @property
-    def thread(self) -> str:
-        return f"{self.team}:{self.channel}:{self.root_ts}"
-
-    @property
-    def key(self) -> str:
-        return f"{self.team}:{self.channel}:{self.ts}:{self.kind}:{self.change}"
-
-    @property
-    def is_root(self) -> bool:
-        return self.ts == self.root_ts
-
-    @property
-    def engages(self) -> bool:
-        """Whether it makes its thread the bot's: somebody certainly said it to the bot."""
-        direct = self.addressing in (Addressing.MENTION, Addressing.DIRECT)
-        return direct and self.kind is not Kind.DELETION
-
-
-@dataclass(frozen=True, slots=True)
-class StoredItem:
-    """An item waiting to be taken; `version` counts how often it was completed."""
-
-    id: int
-    item: Item
-    received_at: float
-    version: int = 0
 
 
 class Inbox:
@@ -158,7 +73,7 @@ class Inbox:
         def work(connection: Connection) -> list[StoredItem]:
             query = select(inbox).where(inbox.c.thread == thread, inbox.c.taken_seq.is_(None))
             return [
-                StoredItem(r.id, _load(r.body), r.received_at, r.version)
+                StoredItem(r.id, load(r.body), r.received_at, r.version)
                 for r in connection.execute(query)
             ]
 
@@ -217,7 +132,7 @@ def _row(item: Item, now: float) -> dict[str, object]:
         "key": item.key,
         "event_id": item.event_id,
         "ts": item.ts,
-        "body": _dump(item),
+        "body": dump(item),
         "received_at": now,
     }
 
@@ -255,11 +170,11 @@ def _complete(connection: Connection, item: Item) -> bool:
     ).first()
     if row is None:
         return False
-    before = _load(row.body)
+    before = load(row.body)
     after = _fuller(before, item)
     if after == before:
         return False
-    change = {"body": _dump(after), "version": inbox.c.version + 1}
+    change = {"body": dump(after), "version": inbox.c.version + 1}
     connection.execute(update(inbox).where(inbox.c.id == row.id).values(change))
     return True
 
@@ -302,16 +217,3 @@ def _is_outdated(connection: Connection, item: Item) -> bool:
     same = (inbox.c.thread == item.thread) & (inbox.c.kind == Kind.EDIT) & (inbox.c.ts == item.ts)
     query = select(inbox.c.id).where(same & (inbox.c.key > item.key)).limit(1)
     return connection.execute(query).first() is not None
-
-
-def _dump(item: Item) -> str:
-    text = json.dumps(asdict(item), ensure_ascii=False)
-    return text.encode("utf-8", "replace").decode()  # a lone surrogate becomes a question mark
-
-
-def _load(body: str) -> Item:
-    fields = json.loads(body)
-    fields["kind"] = Kind(fields["kind"])
-    fields["addressing"] = Addressing(fields["addressing"])
-    fields["files"] = tuple(fields["files"])
-    return Item(**fields)

@@ -27,7 +27,7 @@ from bot.audit.derived import Taken, records
 from bot.audit.records import Record
 from bot.errors import Fenced, ItemChanged
 from bot.storage.audit import Audit
-from bot.storage.inbox import Kind, StoredItem
+from bot.storage.items import Kind, StoredItem
 from bot.storage.refusals import note
 from bot.storage.statements import Row, add_all, hold, put
 from bot.storage.tables import approvals, inbox, journal, threads

@@ -16,7 +16,7 @@ from bot.agent.prompt import Facts
 from bot.config import Need, load_settings
 from bot.parts import Core, open_core
 from bot.rehearsal import RehearsalModel
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 from tests.bench.processes import ROOT, Process, module, running
 from tests.bench.report import aligned

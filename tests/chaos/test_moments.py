@@ -22,7 +22,8 @@ from bot.local_slack.world import Channel
 from bot.main import run_slack
 from bot.slack.patience import Patience
 from bot.storage.database import open_database
-from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.inbox import Inbox
+from bot.storage.items import Addressing, Item, Kind
 from bot.storage.writer import Writer
 from tests.chaos.people import APPROVE, cards
 from tests.doubles.desk import Desk, arguments, open_desk

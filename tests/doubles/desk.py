@@ -15,9 +15,9 @@ from bot.config import Need, Settings, load_settings
 from bot.local_slack.options import Options
 from bot.local_slack.server import LocalSlack
 from bot.main import run_slack
+from bot.making import make_model
 from bot.model import ChatModel
 from bot.model.endpoint import FIRST_PAUSE
-from bot.parts import make_model
 from bot.rehearsal import RehearsalModel
 from bot.slack.patience import Patience
 from tests.doubles.model_endpoint import ModelEndpoint, Script

@@ -26,7 +26,8 @@ from bot.storage.agreed import Agreed
 from bot.storage.claims import Claim, Claims
 from bot.storage.database import Database
 from bot.storage.deliveries import Deliveries
-from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.inbox import Inbox
+from bot.storage.items import Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.leases import Leases
 from bot.storage.postgres import open_postgres

@@ -17,7 +17,7 @@ from bot.rehearsal import RehearsalModel
 from bot.runs.cluster import ClusterRuns
 from bot.runs.pulse import Pulse
 from bot.runs.runner import TRIES
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 
 PULSE = Pulse(beat=0.2, stall=1.0, sweep=0.2, look=0.2)

@@ -20,7 +20,7 @@ from bot.runs.door import Door
 from bot.runs.intake import EARLY_SECONDS, Intake
 from bot.runs.ports import Signals
 from bot.runs.thread_journal import ThreadJournal
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 from tests.integration.test_runner import Wall
 

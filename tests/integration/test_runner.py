@@ -28,7 +28,7 @@ from bot.parts import Core, open_core
 from bot.policy import Verdict
 from bot.rehearsal import RehearsalModel
 from bot.runs.local import LocalRuns
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 
 ITEM = Item(Kind.MESSAGE, "T1", "C1", "", "", "U1", addressing=Addressing.DIRECT)

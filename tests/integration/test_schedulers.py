@@ -18,7 +18,8 @@ from bot.runs.ports import Scheduler, Signals
 from bot.runs.pulse import Pulse
 from bot.storage.claims import Claims
 from bot.storage.database import Database, open_database
-from bot.storage.inbox import ENDING, Addressing, Inbox, Item, Kind
+from bot.storage.inbox import Inbox
+from bot.storage.items import ENDING, Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.postgres import address_of, open_postgres
 from bot.storage.statements import nothing_more

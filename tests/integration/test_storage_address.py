@@ -22,7 +22,8 @@ from bot.config import Need, load_settings
 from bot.errors import StorageError
 from bot.runs_report import show_run
 from bot.storage.audit import Audit
-from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.inbox import Inbox
+from bot.storage.items import Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.postgres import open_postgres, open_server_reader
 from bot.storage.schema import HEAD, Addition

@@ -26,7 +26,8 @@ from sqlalchemy import NullPool, create_engine, event, text
 from bot.agent.entries import Answered
 from bot.errors import DatabaseBusy, StorageError
 from bot.storage.database import open_database
-from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.inbox import Inbox
+from bot.storage.items import Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.migrations.run import alembic_config, upgrade
 from bot.storage.schema import HEAD

@@ -16,7 +16,8 @@ from bot.errors import Fenced, ItemChanged
 from bot.redact import MARK, Redactor
 from bot.storage.database import Database
 from bot.storage.deliveries import Deliveries, Delivery, State
-from bot.storage.inbox import DELETED_SECONDS, OVERHEARD_SECONDS, Addressing, Inbox, Item, Kind
+from bot.storage.inbox import DELETED_SECONDS, OVERHEARD_SECONDS, Inbox
+from bot.storage.items import Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.tables import deleted, overheard
 from bot.storage.writer import Writer

@@ -17,7 +17,8 @@ from bot.agent.entries import Answered, Entry, Resumed
 from bot.errors import Fenced, StorageError
 from bot.storage.audit import Audit
 from bot.storage.deliveries import Deliveries
-from bot.storage.inbox import Addressing, Inbox, Item, Kind
+from bot.storage.inbox import Inbox
+from bot.storage.items import Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.postgres import open_postgres
 from bot.storage.statements import News, OnStored, Statement, nothing_more

@@ -22,7 +22,7 @@ from bot.errors import TreadleError
 from bot.local_slack.delivery import Kind
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.shapes import Json
-from bot.parts import read_settings
+from bot.making import read_settings
 from bot.slack.patience import Patience
 from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
 from bot.slack.inbound import Self
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 
 ME = Self("U0BOT", "B0BOT")
 ON = {"type": "message", "channel": "C1", "ts": "2.0"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.slack.inbound import Payload, Self, read_event, read_limit, readable
-from bot.storage.inbox import Addressing, Item, Kind
+from bot.storage.items import Addressing, Item, Kind
 
 ME = Self("U0BOT", "B0BOT", frozenset({"B0FRIEND"}))
 JSON = st.recursive(

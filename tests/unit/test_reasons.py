@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.slack.reasons import LONGEST, position, read_reason, reason_view
-from bot.storage.inbox import Item, Kind
+from bot.storage.items import Item, Kind
 
 CLICK = Item(
     Kind.CLICK,
