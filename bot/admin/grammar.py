@@ -36,7 +36,7 @@ from bot.patterns import Pattern
 from bot.policy import Rule, Verdict
 
 VALUES: Mapping[Setting, tuple[str, ...]] = {
-    Setting.VERBOSITY: ("steps", "quiet", "full"),
+    Setting.VERBOSITY: ("steps", "card", "quiet", "full"),
     Setting.REPLIES: ("always", "mention"),
 }
 """What each setting can be."""
