@@ -256,7 +256,9 @@ async def test_what_is_said_outside_its_threads_is_neither_stored_nor_logged(
         ts = await alice.say("#general", "@treadle giraffe-mention")
         await desk.answered("#general", ts, covers=ts)
         await desk.slack.until_delivered()
-        stored = b"".join(path.read_bytes() for path in (desk.home / ".treadle").iterdir())
+        stored = b"".join(
+            path.read_bytes() for path in (desk.home / ".treadle").rglob("*") if path.is_file()
+        )
 
     assert b"giraffe-mention" in stored
     assert b"zebra-" not in stored
