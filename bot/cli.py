@@ -84,9 +84,6 @@ def work(turns: Turns = 50, verbose: Verbose = False) -> None:
     from bot.main import Need, Role, run_slack
 
     settings = settings_for(Need.WORK, verbose=verbose)
-    if settings.database_path is not None:
-        warn(words.work_needs_server())
-        raise typer.Exit(2)
 
     def ready(identity: Identity) -> None:
         for warning in identity.warnings:

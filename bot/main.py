@@ -21,6 +21,7 @@ from bot.admin.live import Setting
 from bot.cluster import Role as Role
 from bot.config import Need as Need
 from bot.config import Settings as Settings
+from bot.errors import ConfigError
 from bot.inert import inert
 from bot.parts import Core, make_model, open_core, reveal
 from bot.parts import read_settings as read_settings
@@ -56,6 +57,8 @@ async def run_slack(
     With SQLite this process does it alone. With PostgreSQL it has the given role among others,
     and works on so many `turns` at a time.
     """
+    if role is Role.WORK and settings.database_path is not None:
+        raise ConfigError(words.work_needs_server())
     model = make_model(settings)
     async with open_core(settings, model, pulse or Pulse()) as core:
         wiring = slack_wiring(core, host, port)

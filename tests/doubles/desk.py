@@ -15,6 +15,7 @@ from bot.config import Need, load_settings
 from bot.local_slack.options import Options
 from bot.local_slack.server import LocalSlack
 from bot.main import run_slack
+from bot.runs.pulse import Pulse
 from bot.slack.patience import Patience
 from tests.doubles.model_endpoint import ModelEndpoint, Script
 
@@ -34,6 +35,7 @@ class Desk:
     environ: dict[str, str]
     patience: Patience = field(default_factory=Patience)
     port: int = 0
+    pulse: Pulse | None = None
 
     def environment(self, **more: str) -> dict[str, str]:
         options = self.slack.options
@@ -60,6 +62,7 @@ class Desk:
                 ready=lambda _: ready.set(),
                 port=self.port,
                 patience=self.patience,
+                pulse=self.pulse,
             )
         )
         waiter = asyncio.create_task(ready.wait())
