@@ -91,9 +91,6 @@ def work(turns: Turns = 50, verbose: Verbose = False) -> None:
     settings = settings_for(Need.WORK, verbose=verbose)
     safe = redactor(settings).text
     logging.getLogger(AUDIT_HEADS).setLevel(logging.INFO)
-    if settings.database_path is not None:
-        warn(words.work_needs_server())
-        raise typer.Exit(2)
 
     def ready(identity: Identity) -> None:
         for warning in identity.warnings:

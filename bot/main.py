@@ -22,6 +22,7 @@ from bot.admission import answerers
 from bot.cluster import Role as Role
 from bot.config import Need as Need
 from bot.config import Settings as Settings
+from bot.errors import ConfigError
 from bot.inert import inert
 from bot.making import make_model, reveal
 from bot.making import read_settings as read_settings
@@ -63,6 +64,8 @@ async def run_slack(
     take up to `grace` seconds to come to its end. With SQLite this process does it alone. With
     PostgreSQL it has the given role among others, and works on so many `turns` at a time.
     """
+    if role is Role.WORK and settings.database_path is not None:
+        raise ConfigError(words.work_needs_server())
     async with open_core(settings, model or make_model(settings), pulse or Pulse()) as core:
         wiring = slack_wiring(core, host, port)
         wiring = replace(wiring, patience=patience or wiring.patience)

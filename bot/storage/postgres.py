@@ -28,15 +28,20 @@ PATIENT = {
 }
 """What an address does not say otherwise (postgresql.org/docs/current/libpq-connect.html): seconds
 for one attempt to connect, as there are more; a server whose host is silent for 20 is gone."""
+IDLE_SECONDS = 10.0
+"""The server ends a session that has done nothing in a transaction for so long: its process is
+frozen, and what it holds would hold up all others. Shorter than after what a process is dead."""
 
 
-def open_postgres(url: str, additions: Sequence[Addition] = ()) -> Database:
+def open_postgres(
+    url: str, additions: Sequence[Addition] = (), idle: float = IDLE_SECONDS
+) -> Database:
     """Open the database at `url` (the form of libpq: postgresql://user:password@host/name).
 
     Its schema is at `HEAD` afterwards, with `additions` beside it. Raises StorageError if it
-    cannot be used, without a word of `url`: a password stands in it.
+    cannot be used, without a word of `url`: a password stands in it. `idle`: see IDLE_SECONDS.
     """
-    engine = _engine(url)
+    engine = _engine(url, idle)
     try:
         _examine(engine)
         bring_up_to_date(engine)
@@ -52,7 +57,7 @@ def open_server_reader(url: str) -> Engine:
     A transaction sees it as it was at its first statement. Raises StorageError as `open_postgres`
     does, and if its schema is another one.
     """
-    engine = _engine(url).execution_options(
+    engine = _engine(url, 0).execution_options(
         isolation_level="REPEATABLE READ", postgresql_readonly=True
     )
     try:
@@ -62,10 +67,10 @@ def open_server_reader(url: str) -> Engine:
     return engine
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, idle: float) -> Engine:
     return create_engine(
         "postgresql+psycopg://",
-        creator=_connector(url),
+        creator=_connector(url, idle),
         poolclass=NullPool,
         isolation_level="READ COMMITTED",
         use_native_hstore=False,
@@ -90,11 +95,19 @@ def address_of(url: str) -> str:
     return make_conninfo("", **(PATIENT | given | {"client_encoding": "UTF8"}))
 
 
-def _connector(url: str) -> Callable[[], psycopg.Connection]:
+def _connector(url: str, idle: float) -> Callable[[], psycopg.Connection]:
     address = address_of(url)
     from psycopg import connect
 
-    return lambda: connect(address)
+    def connector() -> psycopg.Connection:
+        connection = connect(address)
+        # Not in the address: a pooler in front need not take it there.
+        limit = f"SET idle_in_transaction_session_timeout = {int(1000 * idle)}"
+        connection.execute(limit.encode())
+        connection.commit()
+        return connection
+
+    return connector
 
 
 def _examine(engine: Engine) -> None:

@@ -19,6 +19,7 @@ from bot.making import make_model
 from bot.model import ChatModel
 from bot.model.endpoint import FIRST_PAUSE
 from bot.rehearsal import RehearsalModel
+from bot.runs.pulse import Pulse
 from bot.slack.patience import Patience
 from tests.doubles.model_endpoint import ModelEndpoint, Script
 
@@ -42,6 +43,7 @@ class Desk:
     grace: float = 0.0
     """Seconds in which a step may come to its end when Treadle is stopped."""
     port: int = 0
+    pulse: Pulse | None = None
 
     def environment(self, **more: str) -> dict[str, str]:
         options = self.slack.options
@@ -70,6 +72,7 @@ class Desk:
                 patience=self.patience,
                 grace=self.grace,
                 model=replace_pause(settings, self.model_pause),
+                pulse=self.pulse,
             )
         )
         waiter = asyncio.create_task(ready.wait())

@@ -32,7 +32,7 @@ from bot.storage.journal import Journals
 from bot.storage.leases import Leases
 from bot.storage.postgres import open_postgres
 from bot.storage.slots import SharedSlots
-from bot.storage.statements import perform
+from bot.storage.statements import hold, perform
 from bot.storage.wakes import QUEUE, TASK, call, on_stored
 from bot.storage.writer import Writer
 
@@ -110,6 +110,24 @@ async def after_the_stall(claims: Claims) -> None:
         await asyncio.sleep(0.05)
 
 
+@asynccontextmanager
+async def alive(*sides: Side) -> AsyncIterator[None]:
+    """Meanwhile they say that they live, however slow this machine is."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.gather(*(side.claims.beat(works=True) for side in sides))
+            await asyncio.sleep(0.05)
+
+    await asyncio.gather(*(side.claims.beat(works=True) for side in sides))
+    task = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_a_call_is_what_procrastinate_itself_would_send(postgres: str) -> None:
     app = App(connector=SyncPsycopgConnector(conninfo=postgres))
     with app.open():
@@ -143,11 +161,11 @@ async def test_a_thread_is_one_processes_until_that_one_is_dead(a: Side, b: Side
 
 
 async def test_of_many_who_claim_a_thread_at_once_one_gets_it(a: Side, b: Side) -> None:
-    for number in range(20):
+    for number in range(10):
         item = replace(ITEM, root_ts=f"{number}.0", ts=f"{number}.0")
         await a.inbox.store(item)
-        await asyncio.gather(a.claims.beat(works=True), b.claims.beat(works=True))
-        found = await asyncio.gather(a.claims.claim(item.thread), b.claims.claim(item.thread))
+        async with alive(a, b):
+            found = await asyncio.gather(a.claims.claim(item.thread), b.claims.claim(item.thread))
         assert set(found) == {Claim.OTHERS, Claim.OURS}
 
 
@@ -224,6 +242,21 @@ async def test_the_sweep_calls_for_threads_at_which_nobody_is_and_once(a: Side, 
     assert await b.claims.sweep(lambda thread: False) == []
     await after_the_stall(b.claims)
     assert await b.claims.sweep(lambda thread: False) == [THREAD]
+
+
+async def test_a_process_that_is_frozen_in_a_transaction_does_not_hold_up_the_others(
+    a: Side,
+) -> None:
+    await a.inbox.store(ITEM)
+    database = open_postgres(a.url, idle=0.3)
+    frozen = database.engine.connect()
+    hold(frozen, THREAD)
+    hold(frozen, "sweep")
+    assert await asyncio.wait_for(a.claims.claim(THREAD), 5) is Claim.OURS
+    assert await asyncio.wait_for(a.claims.sweep(lambda thread: False), 5) == []
+    frozen.invalidate()
+    frozen.close()
+    database.close()
 
 
 async def test_who_leaves_has_others_called_at_once(a: Side, b: Side) -> None:
@@ -306,8 +339,8 @@ async def test_a_lease_is_held_by_one_process_and_passes_on_when_it_is_dead(
             await asyncio.sleep(0.05)
             order.append(f"{name} ends")
 
-    await asyncio.gather(a.claims.beat(works=True), b.claims.beat(works=True))
-    await asyncio.gather(hold(a, "a"), hold(b, "b"))
+    async with alive(a, b):
+        await asyncio.gather(hold(a, "a"), hold(b, "b"))
     assert [word.split()[1] for word in order] == ["begins", "ends", "begins", "ends"]
 
     async with a.leases.hold("files"):

@@ -9,6 +9,7 @@ import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -22,7 +23,9 @@ from bot.errors import TreadleError
 from bot.local_slack.delivery import Kind
 from bot.local_slack.faults import Effect, FaultRule
 from bot.local_slack.shapes import Json
+from bot.main import Role, run_slack
 from bot.making import read_settings
+from bot.runs.pulse import Pulse
 from bot.slack.patience import Patience
 from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client
@@ -56,8 +59,8 @@ async def start_error(desk: Desk, **environ: str) -> str:
         return str(error)
 
 
-async def finding(desk: Desk, subject: str, wait: int = 0) -> str:
-    found = await examine_host(desk.environment(), desk.home, wait)
+async def finding(desk: Desk, subject: str, wait: int = 0, **environ: str) -> str:
+    found = await examine_host(desk.environment(**environ), desk.home, wait)
     return next(f.text for f in found if f.subject == subject and not f.ok)
 
 
@@ -191,6 +194,26 @@ async def database_unreachable(desk: Desk) -> str:
 async def database_address(desk: Desk) -> str:
     url = "postgresql://me:no-secret@127.0.0.1/db?no_such_option=1"
     return await start_error(desk, TREADLE_DATABASE_URL=url)
+
+
+async def worker_without_server(desk: Desk) -> str:
+    settings = read_settings(desk.environment(), desk.home, Need.WORK)
+    try:
+        await run_slack(settings, stop=asyncio.Event(), ready=lambda _: None, role=Role.WORK)
+    except TreadleError as error:
+        return str(error)
+    raise AssertionError("a worker without a server started")
+
+
+async def no_worker(desk: Desk, url: str) -> str:
+    return await finding(desk, "workers", TREADLE_DATABASE_URL=url)
+
+
+async def workspace_not_shared(desk: Desk, url: str) -> str:
+    desk.pulse = replace(Pulse(), proof=0.1)
+    async with desk.treadle(TREADLE_DATABASE_URL=url):
+        elsewhere = str(desk.home / "elsewhere")
+        return await start_error(desk, TREADLE_DATABASE_URL=url, TREADLE_WORKSPACE=elsewhere)
 
 
 async def port_taken(desk: Desk) -> str:
@@ -419,7 +442,7 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         no_token, wrong_token, user_token, app_token, wrong_app_token, socket_mode_off,
         missing_scope, no_events, agent_off, not_in_channel, clock_skew, event_limit, bad_toml,
         workspace_unusable, home_unusable, already_running, database_unreachable,
-        database_address, port_taken, slack_unreachable,
+        database_address, worker_without_server, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
         not_yours, question_closed, no_window, too_long_to_ask,
@@ -428,6 +451,9 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         audit_altered, audit_head_unwritable,
     )
 }  # fmt: skip
+PROVOKED_ON_A_SERVER: dict[str, Callable[[Desk, str], Awaitable[str]]] = {
+    f.__name__.replace("_", "-"): f for f in (no_worker, workspace_not_shared)
+}
 
 
 @pytest.fixture
@@ -437,13 +463,24 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 def test_every_row_of_the_table_is_provoked_here() -> None:
-    assert set(ROWS) == set(PROVOKED)
+    assert set(ROWS) == {*PROVOKED, *PROVOKED_ON_A_SERVER}
 
 
 @pytest.mark.parametrize("key", PROVOKED)
 async def test_what_a_person_reads_is_what_the_table_says(key: str, desk: Desk) -> None:
-    sentence = ROWS[key]
     said = await asyncio.wait_for(PROVOKED[key](desk), 40)
 
+    assert_said(key, said)
+
+
+@pytest.mark.parametrize("key", PROVOKED_ON_A_SERVER)
+async def test_what_is_read_of_several_processes_is_what_the_table_says(
+    key: str, desk: Desk, postgres: str
+) -> None:
+    assert_said(key, await asyncio.wait_for(PROVOKED_ON_A_SERVER[key](desk, postgres), 40))
+
+
+def assert_said(key: str, said: str) -> None:
+    sentence = ROWS[key]
     pattern = ".*".join(re.escape(part) for part in sentence.split("…"))
     assert re.search(pattern, said, re.S), f"{key}: {said!r} is not {sentence!r}"
