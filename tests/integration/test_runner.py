@@ -253,7 +253,7 @@ async def test_a_write_that_fails_does_not_end_the_turn(tmp_path: Path) -> None:
         await asyncio.wait_for(runs.idle(), 20)
         entries = (await core.journals.read(THREAD)).entries
 
-    assert [type(e).__name__ for e in entries[:4]] == ["User", "FilesSeen", "Resumed", "ModelReply"]
+    assert [type(e).__name__ for e in entries[:4]] == ["User", "Resumed", "FilesSeen", "ModelReply"]
     assert isinstance(entries[-1], Answered)
 
 
