@@ -247,7 +247,7 @@ def _threads(journal: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 def _endings(rows: Sequence[Row]) -> list[Row]:
     """The endings that are to stand in the thread: not an answer whose delivery was stopped."""
     endings = [row for row in rows if row.kind in ENDINGS]
-    later = [*endings[1:], None]
+    later = [*endings, None][1:]
     return [row for row, after in zip(endings, later, strict=True) if not _stops(after)]
 
 

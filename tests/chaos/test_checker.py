@@ -202,3 +202,9 @@ def test_a_reaction_that_a_killed_process_put_there_may_stay() -> None:
     killed = replace(journal(entry(10, "Resumed", owner="2")), eyes=("C1:1.0",))
 
     assert check(killed) == ()
+
+
+def test_a_thread_in_which_nothing_has_ended_yet_can_be_judged() -> None:
+    begun = replace(GOOD, journal=(*JOURNAL, Row("T1:C1:7.0", 0, "Overheard", {})))
+
+    assert check(begun) == ()
