@@ -134,12 +134,16 @@ def started_once(evidence: Evidence) -> Iterator[Finding]:
 
 
 def said_once(evidence: Evidence) -> Iterator[Finding]:
-    """No post stands twice in a thread, by its delivery key or by what it says."""
+    """No post stands twice in a thread, by its delivery key or by what it says.
+
+    A question to a person may quote the thought that a step shows as well.
+    """
     keys = Counter((post.channel, post.root, post.key) for post in evidence.posted)
     marks = Counter(
         (post.channel, post.root, mark)
         for post in evidence.posted
         for mark in set(MARK.findall(post.text))
+        if not (mark.startswith("plan:") and post.key.rpartition("#")[2].startswith("f"))
     )
     for (channel, root, what), count in (*keys.items(), *marks.items()):
         if count > 1:
