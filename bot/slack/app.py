@@ -75,7 +75,28 @@ def build_app(
 
     What is no inbox item goes to `visits`.
     """
+    app = _bare_app(client, identity, signing_secret)
+    items, others = _Items(me, identity.team_id, store), _Others(identity.team_id, visits)
+    app.middleware(others.on_limit)
+    app.event("message")(items.on_message)
+    app.event("app_mention")(items.on_message)
+    app.event("reaction_added")(items.on_reaction)
+    app.event("agent_session_stopped")(items.on_session_stop)
+    app.action(HOME)(others.on_home_click)
+    app.view(HOME)(others.on_submission)
+    app.action(DENY_WHY)(others.on_deny_why)
+    app.action(OURS)(items.on_click)
+    app.view(REASON)(items.on_reason)
+    app.event("app_home_opened")(others.on_home)
+    app.command("/treadle")(others.on_command)
+    app.event(ANYTHING)(_on_other_event)
+    for register in (app.action, app.shortcut, app.view, app.options, app.command):
+        register(ANYTHING)(_on_anything)
+    app.view_closed(ANYTHING)(_on_anything)
+    return app
 
+
+def _bare_app(client: AsyncWebClient, identity: Identity, signing_secret: str | None) -> AsyncApp:
     async def authorize(**_: object) -> AuthorizeResult:
         # No network: if Bolt's own call failed it would acknowledge without running listeners.
         return AuthorizeResult(
@@ -86,7 +107,7 @@ def build_app(
             bot_token=client.token,
         )
 
-    app = AsyncApp(
+    return AsyncApp(
         client=client,
         authorize=authorize,
         signing_secret=signing_secret,
@@ -100,83 +121,80 @@ def build_app(
         logger=_bolt_log(),
     )
 
-    async def on_limit(body: Payload, next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
+
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """Listeners of what is stored; Slack is acknowledged when they return."""
+
+    me: Self
+    team: str
+    store: Callable[[Item], Awaitable[None]]
+
+    async def on_message(self, body: Payload) -> None:
+        await self._keep(read_event(body, self.me))
+
+    async def on_reaction(self, body: Payload) -> None:
+        await self._keep(read_reaction(body, self.me))
+
+    async def on_session_stop(self, body: Payload) -> None:
+        await self._keep(read_session_stop(body))
+
+    async def on_click(self, ack: AsyncAck, body: Payload) -> None:
+        await self._keep(read_click(body, self.team))
+        await ack()
+
+    async def on_reason(self, ack: AsyncAck, body: Payload) -> None:
+        await self._keep(read_reason(body, self.team))
+        await ack()
+
+    async def _keep(self, item: Item | None) -> None:
+        if item is not None:
+            await self.store(item)
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """Listeners of what is shown or changed at once and not stored."""
+
+    team: str
+    visits: Visits
+
+    async def on_limit(
+        self, body: Payload, next_: Callable[[], Awaitable[None]]
+    ) -> BoltResponse | None:
         minute = read_limit(body)  # it is no event: no listener could have it
         if minute is None:
             await next_()
             return None
-        await visits.limited(team_of(body), minute)
+        await self.visits.limited(team_of(body), minute)
         return BoltResponse(status=200)
 
-    async def on_message(body: Payload) -> None:
-        item = read_event(body, me)
+    async def on_deny_why(self, ack: AsyncAck, body: Payload) -> None:
+        item = read_click(body, self.team)
         if item is not None:
-            await store(item)
-
-    async def on_reaction(body: Payload) -> None:
-        item = read_reaction(body, me)
-        if item is not None:
-            await store(item)
-
-    async def on_session_stop(body: Payload) -> None:
-        item = read_session_stop(body)
-        if item is not None:
-            await store(item)
-
-    async def on_click(ack: AsyncAck, body: Payload) -> None:
-        item = read_click(body, identity.team_id)
-        if item is not None:
-            await store(item)
+            self.visits.ask_reason(text_of(body, "trigger_id"), item)
         await ack()
 
-    async def on_deny_why(ack: AsyncAck, body: Payload) -> None:
-        item = read_click(body, identity.team_id)
-        if item is not None:
-            visits.ask_reason(text_of(body, "trigger_id"), item)
-        await ack()
-
-    async def on_reason(ack: AsyncAck, body: Payload) -> None:
-        item = read_reason(body, identity.team_id)
-        if item is not None:
-            await store(item)
-        await ack()
-
-    async def on_home(event: Payload) -> None:
+    async def on_home(self, event: Payload) -> None:
         if event.get("tab") == "home":
-            visits.opened(event)
+            self.visits.opened(event)
 
-    async def on_home_click(ack: AsyncAck, body: Payload) -> None:
-        visits.clicked(body)
+    async def on_home_click(self, ack: AsyncAck, body: Payload) -> None:
+        self.visits.clicked(body)
         await ack()
 
-    async def on_submission(ack: AsyncAck, body: Payload) -> None:
-        problems = visits.submitted(body)
+    async def on_submission(self, ack: AsyncAck, body: Payload) -> None:
+        problems = self.visits.submitted(body)
         await (ack(response_action="errors", errors=dict(problems)) if problems else ack())
 
-    async def on_command(ack: AsyncAck, command: Payload) -> None:
-        visits.command(command)
+    async def on_command(self, ack: AsyncAck, command: Payload) -> None:
+        self.visits.command(command)
         await ack()
 
-    async def on_other_event(event: Payload) -> None:
-        log.debug("acknowledged %s", event.get("type"))
 
-    async def on_anything(ack: AsyncAck) -> None:
-        await ack()
+async def _on_other_event(event: Payload) -> None:
+    log.debug("acknowledged %s", event.get("type"))
 
-    app.middleware(on_limit)
-    app.event("message")(on_message)
-    app.event("app_mention")(on_message)
-    app.event("reaction_added")(on_reaction)
-    app.event("agent_session_stopped")(on_session_stop)
-    app.action(HOME)(on_home_click)
-    app.view(HOME)(on_submission)
-    app.action(DENY_WHY)(on_deny_why)
-    app.action(OURS)(on_click)
-    app.view(REASON)(on_reason)
-    app.event("app_home_opened")(on_home)
-    app.command("/treadle")(on_command)
-    app.event(ANYTHING)(on_other_event)
-    for register in (app.action, app.shortcut, app.view, app.options, app.command):
-        register(ANYTHING)(on_anything)
-    app.view_closed(ANYTHING)(on_anything)
-    return app
+
+async def _on_anything(ack: AsyncAck) -> None:
+    await ack()
