@@ -108,7 +108,7 @@ WISHES = [
         (
             write(ALLOWED, "alice", "#general", "reports/may.md"),
             write(ASKED, "alice", "#general"),
-            write(ASKED, "alice", "#general", "reports/../n.txt"),
+            write(ASKED, "alice", "#general", "/workspace/other/reports/n.txt"),
         ),
     ),
     Wish(
