@@ -143,8 +143,7 @@ class ClusterRuns:
         self._local.nudge(thread, stop=stop)
 
     async def close(self) -> None:
-        await _end(self._tasks)
-        await self._local.close()
+        await asyncio.gather(_end(self._tasks), self._local.close())
         await self._presence.close()
 
     async def _claimed(self, thread: str, signals: Signals) -> None:
