@@ -143,8 +143,7 @@ class ClusterRuns:
         self._local.nudge(thread, stop=stop)
 
     async def close(self, grace: float = 0.0) -> None:
-        await _end(self._tasks)
-        await self._local.close(grace)
+        await asyncio.gather(_end(self._tasks), self._local.close(grace))
         await self._presence.close()
 
     async def _claimed(self, thread: str, signals: Signals) -> None:

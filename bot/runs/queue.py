@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
 """How often calls are looked for that were not announced."""
+AWAY_SECONDS = 3.0
+"""How long the queue waits for a connection: also when this process is to end, which has ten."""
 AGAIN_SECONDS = 0.5
 """After the worker has ended by itself, before it is started again."""
 
@@ -45,6 +47,9 @@ class Calls:
                 await self._work()
                 log.warning("%s", words.queue_again("it ended"))
             except Exception as error:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():  # it broke while it was being ended
+                    raise asyncio.CancelledError from error
                 log.warning("%s", words.queue_again(type(error).__name__))
             await asyncio.sleep(AGAIN_SECONDS)
 
@@ -64,7 +69,10 @@ class Calls:
             )
 
     def _app(self) -> App:
-        app = App(connector=PsycopgConnector(conninfo=self._address, min_size=1, max_size=2))
+        connector = PsycopgConnector(
+            conninfo=self._address, min_size=1, max_size=2, timeout=AWAY_SECONDS
+        )
+        app = App(connector=connector)
 
         @app.task(name=TASK)
         async def work(thread: str) -> None:
