@@ -22,7 +22,7 @@ async def delivery_stop(
     waiting = {stored.item.ts for stored in items if stored.item.kind is Kind.MESSAGE}
     for stored in merged(items) if answer is not None else ():
         item = stored.item
-        if item.kind is not Kind.STOP or not _is_about(answer, item) or item.ts in waiting:
+        if item.kind is not Kind.STOP or not _is_about(answer, item) or item.about in waiting:
             continue
         if isinstance(await door.admitted(item), Person):
             return stored
