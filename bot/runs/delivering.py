@@ -14,11 +14,15 @@ from bot.storage.items import Item, Kind, StoredItem
 async def delivery_stop(
     door: Door, journal: Sequence[Entry], items: Sequence[StoredItem]
 ) -> StoredItem | None:
-    """The first item that stops the delivery of the latest answer, by somebody who may."""
+    """The first item that stops the delivery of the latest answer, by somebody who may.
+
+    A reaction on a message that waits to be taken is about that one.
+    """
     answer = _latest_answer(journal)
+    waiting = {stored.item.ts for stored in items if stored.item.kind is Kind.MESSAGE}
     for stored in merged(items) if answer is not None else ():
         item = stored.item
-        if item.kind is not Kind.STOP or not _is_about(answer, item):
+        if item.kind is not Kind.STOP or not _is_about(answer, item) or item.about in waiting:
             continue
         if isinstance(await door.admitted(item), Person):
             return stored
