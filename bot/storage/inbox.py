@@ -45,24 +45,29 @@ class Inbox:
     ) -> None:
         self._writer, self._redact, self._on_stored = writer, redact, on_stored
 
-    async def store(self, item: Item) -> bool:
+    async def store(self, item: Item) -> News | None:
         """Store the item if its thread is the bot's or it engages one; durable on return.
 
-        True if the thread has new work. A repeated item changes nothing, except that a later
-        delivery of a waiting message which holds more completes it.
+        Returns what is new if its thread has new work. A repeated item changes nothing, except that
+        a later delivery of a waiting message which holds more completes it. Slack does not always
+        say in which thread a message stands that something is about: it is then looked up, and one
+        that nobody knows is taken to be the root of a thread, until it comes.
         """
         now = time.time()
         files = tuple(map(self._redact, item.files))
         text, reason = self._redact(item.text), self._redact(item.reason)
         safe = replace(item, text=text, files=files, reason=reason)
-        stored = False
+        stored: News | None = None
 
-        def work(connection: Connection) -> bool:
+        def work(connection: Connection) -> News | None:
             nonlocal stored
-            hold(connection, item.thread)
-            if news := _store(connection, safe, now):
+            here = _located(connection, safe)
+            hold(connection, here.thread)
+            if not item.root_ts:
+                here = _located(connection, safe)  # it may just have come by another process
+            if news := _store(connection, here, now):
                 perform(connection, self._on_stored(news))
-                stored = True  # and stays so if this is run again because no answer came
+                stored = news  # and stays so if this is run again because no answer came
             return stored
 
         return await self._writer.run(work, item.thread)
@@ -80,16 +85,6 @@ class Inbox:
         found = await self._writer.run(work)
         return sorted(found, key=lambda stored: (float(stored.item.ts), stored.id))
 
-    async def located(self, item: Item) -> Item:
-        """The item in the thread of the message that it is about: Slack does not always say.
-
-        What is about a message that nobody knows is taken to be about the root of a thread.
-        """
-        if item.root_ts:
-            return item
-        root = await self._writer.run(lambda connection: _root_of(connection, item))
-        return replace(item, root_ts=root or item.about)
-
     async def overheard(self, item: Item) -> bool:
         """Whether replies came to this thread, not long before it was the bot's."""
 
@@ -98,6 +93,12 @@ class Inbox:
             return connection.execute(query).first() is not None
 
         return await self._writer.run(work)
+
+
+def _located(connection: Connection, item: Item) -> Item:
+    if item.root_ts:
+        return item
+    return replace(item, root_ts=_root_of(connection, item) or item.about)
 
 
 def _store(connection: Connection, item: Item, now: float) -> News | None:
@@ -122,7 +123,25 @@ def _store(connection: Connection, item: Item, now: float) -> News | None:
             {"root_addressed": True} if item.engages and item.is_root else {}
         )
         connection.execute(update(threads).where(threads.c.thread == item.thread).values(change))
-    return News(item.thread, not busy, item.kind in ENDING)
+    ends = _adopt(connection, item) or item.kind in ENDING
+    return News(item.thread, not busy, ends)
+
+
+def _adopt(connection: Connection, item: Item) -> bool:
+    """Take in what is about this reply and came before it: its thread was not known then."""
+    if item.kind is not Kind.MESSAGE or item.is_root:
+        return False
+    alone = f"{item.team}:{item.channel}:{item.ts}"
+    hold(connection, alone)
+    early = select(inbox.c.id, inbox.c.body).where(
+        inbox.c.thread == alone, inbox.c.taken_seq.is_(None)
+    )
+    found = connection.execute(early).all()
+    for row in found:
+        body = dump(replace(load(row.body), root_ts=item.root_ts))
+        moved = update(inbox).where(inbox.c.id == row.id)
+        connection.execute(moved.values(thread=item.thread, body=body))
+    return bool(found)
 
 
 def _row(item: Item, now: float) -> dict[str, object]:

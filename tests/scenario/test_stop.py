@@ -210,6 +210,35 @@ async def test_a_stop_that_slack_delivers_before_its_question_holds(desk: Desk, 
     assert desk.model.requests == []
 
 
+async def reacting(alice: Person, reply: str) -> None:
+    await alice.react("#general", reply, "no_entry")
+
+
+async def deleting(alice: Person, reply: str) -> None:
+    await alice.delete("#general", reply)
+
+
+@pytest.mark.parametrize("door", [reacting, deleting])
+async def test_a_stop_that_slack_delivers_before_a_reply_holds(
+    desk: Desk, door: Callable[[Person, str], Awaitable[None]]
+) -> None:
+    """What it is about is not known yet, nor is its thread."""
+    desk.model.play([Say("One."), Say("Never.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle one")
+        await desk.answered("#general", root, covers=root)
+        desk.slack.fail(FaultRule(Effect.HOLD, "message", count=1))
+        reply = await alice.reply("#general", root, "two")
+        await door(alice, reply)
+        await desk.slack.until_delivered()
+        desk.slack.courier.release()
+        await desk.slack.until_delivered()
+        await desk.nothing_is_left_to_do()
+
+    assert len(desk.model.requests) == 1
+
+
 async def test_a_message_after_the_stop_begins_a_new_turn(desk: Desk) -> None:
     desk.model.play([Say("Never.", delay=30), Say("Two.")])
     alice = desk.slack.person("alice")
