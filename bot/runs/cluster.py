@@ -87,7 +87,8 @@ class Presence:
     async def _sweep(self) -> None:
         if time.monotonic() < self._judges_from:
             return
-        for thread in await self._yard.claims.sweep(self._yard.elsewhere):
+        within = 2 * self._yard.pulse.beat
+        for thread in await self._yard.claims.sweep(self._yard.elsewhere, within):
             log.info("a worker is called for the thread %s, at which nobody is", thread)
 
 

@@ -6,6 +6,7 @@ owner's for as long as that one lives; the journal's fence holds whatever happen
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -143,11 +144,14 @@ class Claims:
 
         return await self._writer.run(work)
 
-    async def sweep(self, skip: Callable[[str], bool]) -> Sequence[str]:
+    async def sweep(self, skip: Callable[[str], bool], within: float) -> Sequence[str]:
         """Have somebody woken for each thread that has work and that nobody is at.
 
         What is left of processes that are gone is removed. Several processes may do so at once.
+        Nothing is done if that takes longer to begin than `within` seconds: the database was away,
+        and who lives could not say so either.
         """
+        deadline = time.monotonic() + within
         asked = self._asked()
         found = select(threads.c.thread).where(
             threads.c.busy,
@@ -156,6 +160,8 @@ class Claims:
         )
 
         def work(connection: Connection) -> list[str]:
+            if time.monotonic() > deadline:
+                return []
             hold(connection, "sweep")
             connection.execute(_REAP, {"forgotten": FORGOTTEN_SECONDS})
             left = [t for t in sorted(connection.scalars(found)) if not skip(t)]

@@ -230,18 +230,19 @@ async def test_the_sweep_calls_for_threads_at_which_nobody_is_and_once(a: Side, 
     await a.inbox.store(ITEM)
     async with await psycopg.AsyncConnection.connect(a.url) as connection:
         await connection.execute("DELETE FROM procrastinate_jobs")  # a call that got lost
-    assert await b.claims.sweep(lambda thread: True) == []
-    assert await b.claims.sweep(lambda thread: False) == [THREAD]
-    assert await a.claims.sweep(lambda thread: False) == []
+    assert await b.claims.sweep(lambda thread: True, 5) == []
+    assert await b.claims.sweep(lambda thread: False, -1.0) == []  # as after an outage
+    assert await b.claims.sweep(lambda thread: False, 5) == [THREAD]
+    assert await a.claims.sweep(lambda thread: False, 5) == []
     assert len(await jobs(a.url)) == 1
 
     async with await psycopg.AsyncConnection.connect(a.url) as connection:
         await connection.execute("DELETE FROM procrastinate_jobs")
     await a.claims.claim(THREAD)
     await a.claims.beat(works=True)
-    assert await b.claims.sweep(lambda thread: False) == []
+    assert await b.claims.sweep(lambda thread: False, 5) == []
     await after_the_stall(b.claims)
-    assert await b.claims.sweep(lambda thread: False) == [THREAD]
+    assert await b.claims.sweep(lambda thread: False, 5) == [THREAD]
 
 
 async def test_a_process_that_is_frozen_in_a_transaction_does_not_hold_up_the_others(
@@ -253,7 +254,7 @@ async def test_a_process_that_is_frozen_in_a_transaction_does_not_hold_up_the_ot
     hold(frozen, THREAD)
     hold(frozen, "sweep")
     assert await asyncio.wait_for(a.claims.claim(THREAD), 5) is Claim.OURS
-    assert await asyncio.wait_for(a.claims.sweep(lambda thread: False), 5) == []
+    assert await asyncio.wait_for(a.claims.sweep(lambda thread: False, 5), 5) == []
     frozen.invalidate()
     frozen.close()
     database.close()
