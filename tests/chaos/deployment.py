@@ -142,7 +142,7 @@ class Embedded:
             return False
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as database:
             left = "SELECT 1 FROM threads WHERE busy UNION SELECT 1 FROM deliveries"
-            query = f"{left} WHERE state = 'trying'"
+            query = f"{left} WHERE state IN ('trying', 'open')"
             try:
                 return database.execute(query).fetchone() is None
             except sqlite3.OperationalError:  # the first start has not made the tables yet

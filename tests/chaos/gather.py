@@ -28,7 +28,7 @@ def read_sqlite(path: Path) -> Evidence:
         journal = rows("SELECT thread, seq, body FROM journal ORDER BY thread, seq")
         inbox = rows("SELECT thread, kind, ts, received_at, taken_seq FROM inbox ORDER BY id")
         busy = rows("SELECT thread FROM threads WHERE busy")
-        unsure = rows("SELECT key FROM deliveries WHERE state = 'trying'")
+        unsure = rows("SELECT key FROM deliveries WHERE state IN ('trying', 'open')")
     return Evidence(
         journal=tuple(_row(thread, int(seq), json.loads(body)) for thread, seq, body in journal),
         inbox=tuple(Stored(t, k, ts, float(at), _position(seq)) for t, k, ts, at, seq in inbox),
