@@ -111,7 +111,7 @@ LESSER = {
     Blow.REFRESH: 2,
     Blow.MUTE: 1,
     Blow.VANISH: 2,
-    Blow.TROUBLE: 2,
+    Blow.TROUBLE: 3,
     Blow.WEATHER: 4,
 }
 """How often which blow comes that kills nothing; a mute socket is deaf for fifteen seconds."""
