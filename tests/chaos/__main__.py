@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.chaos.cluster import Cluster
 from tests.chaos.deployment import Embedded
-from tests.chaos.plan import SHORT, Plan
+from tests.chaos.plan import SHORT, SHORT_CLUSTER, Plan
 from tests.chaos.report import report
 from tests.chaos.run import Make, Outcome, run
 from tests.doubles.postgres import find_programs, open_server
@@ -34,7 +34,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="where the files of a failed run are kept")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
-    plan = SHORT if given.short else Plan(seed)
+    short = SHORT_CLUSTER if given.cluster else SHORT
+    plan = short if given.short else Plan(seed)
     plan = replace(plan, threads=given.threads or plan.threads)
     with _deployments(cluster=given.cluster) as make:
         failed = _runs(plan, seed, given.minutes, given.keep, make)

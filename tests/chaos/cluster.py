@@ -44,10 +44,19 @@ class Member:
 
 
 class Cluster:
-    """`tests.chaos.deployment.Deployment` on a database of its own on `server`."""
+    """`tests.chaos.deployment.Deployment` on a database of its own on `server`.
 
-    def __init__(self, server: PostgresServer, home: Path, environ: Mapping[str, str]) -> None:
-        self._server, self._home = server, home
+    The server is restarted, too: nobody else may need it meanwhile.
+    """
+
+    def __init__(
+        self,
+        server: PostgresServer,
+        home: Path,
+        environ: Mapping[str, str],
+        frozen: tuple[float, float] = FROZEN,
+    ) -> None:
+        self._server, self._home, self._frozen = server, home, frozen
         self._url = server.create()
         self._environ = {**environ, "TREADLE_DATABASE_URL": self._url}
         workers = (Member("work", f"treadle-{number}.log") for number in range(WORKERS))
@@ -57,7 +66,7 @@ class Cluster:
         self._database = asyncio.Lock()
         self.deaths: list[str] = []
         self.did: Counter[str] = Counter()
-        self.orphan_seconds = ORPHAN_SECONDS + FROZEN[1]
+        self.orphan_seconds = ORPHAN_SECONDS + frozen[1]
 
     async def start(self) -> None:
         await asyncio.gather(*(self._fill(member) for member in self._members))
@@ -83,7 +92,8 @@ class Cluster:
         """A worker stands still for a while, or the database server is started again."""
         what = dice.choice(("freeze", *Ending))
         if what == "freeze":
-            self._spawn_task(self._freeze(dice.choice(self._members[1:]), dice.uniform(*FROZEN)))
+            chosen, seconds = dice.choice(self._members[1:]), dice.uniform(*self._frozen)
+            self._spawn_task(self._freeze(chosen, seconds))
             return
         how = Ending(what)
         self.did[f"database restart ({how})"] += 1
