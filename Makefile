@@ -65,7 +65,7 @@ bench: $(VENV)/.dev ## measure Treadle: beside the least bot, its turns, its ack
 	@$(BIN)/python -m tests.bench.turns
 	@$(BIN)/python -m tests.bench.intake
 
-chaos: $(VENV)/.dev ## kill Treadle for MINUTES (10), run after run from SEED on; needs bubblewrap
+chaos: $(VENV)/.dev ## kill Treadle for MINUTES (10), run after run from SEED on (CHAOS_ARGS=--cluster)
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
 
 lock: ## write the lock files anew (needs uv)

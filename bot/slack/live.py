@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 from bot.agent.entries import Answered, Entry, Failed, Stopped, User
 from bot.errors import DeliveryError, DeliveryRefused, DeliveryUnknown, TreadleError
+from bot.slack.life import Sign
 from bot.slack.live_ends import MARK, LiveCards, end, end_left, rested, start_of
 from bot.slack.pacing import set_within
 from bot.slack.progress import MOST_TASKS, Task, tasks_of
-from bot.slack.signs import NO_STATUS, Sign
+from bot.slack.signs import NO_STATUS
 from bot.slack.streams import BY_PERSON, END_SECONDS, Form, Spot
 from bot.storage.deliveries import Delivery, State
 

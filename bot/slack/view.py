@@ -9,21 +9,20 @@ from functools import partial
 from typing import Literal
 
 from bot.agent import shown
-from bot.agent.entries import Entry, Refused, User
+from bot.agent.entries import Entry
 from bot.slack.agenda import HOLD_SECONDS, Agenda, Manner, finals
 from bot.slack.cards import Cards
+from bot.slack.life import Sign
 from bot.slack.live import LiveCard
 from bot.slack.live_ends import MARK, LiveCards
+from bot.slack.marks import Marks, is_mark
 from bot.slack.outbound import Outbound, Post, ThreadPosts
 from bot.slack.pacing import Ticket, set_within
 from bot.slack.pieces import Verbosity
 from bot.slack.render import as_text, notice
-from bot.slack.signs import Sign, Signs
+from bot.slack.signs import Signs
 from bot.slack.steps import Describe
 from bot.storage.deliveries import Delivery, State
-
-MARKED = 3
-"""So many of a thread's latest messages may carry the reaction of a process that was killed."""
 
 HALT_SECONDS = 0.5
 """How long a stop waits for a post that Slack is just taking."""
@@ -45,14 +44,13 @@ class SlackOutlet:
     url: str = ""
     """The workspace's address, ending in a slash, for links to messages."""
     unsettled: set[str] = field(default_factory=set)
-    """Threads whose earlier work, here or in a process before, may have ended too soon.
-
-    Steps may be missing from them, and a sign of life may still be there.
-    """
+    """Threads whose earlier work, here or in a process before, may have ended too soon: steps may
+    be missing from them."""
 
     async def open(self, thread: str) -> SlackView:
-        sign = Sign(self.signs, thread)
-        earlier = await self.outbound.deliveries.of(thread)
+        stored = await self.outbound.deliveries.of(thread)
+        sign = Sign(self.signs, Marks(self.outbound.deliveries, thread, stored))
+        earlier = [d for d in stored if not is_mark(d)]
         ours = [d for d in earlier if not d.pieces[0].startswith(MARK)]
         posts = ThreadPosts(self.outbound, thread, ours, sign.spoke)
         lives = [d for d in earlier if d.pieces[0].startswith(MARK)]
@@ -129,13 +127,11 @@ class SlackView:
         if self._live is not None:
             await self._live.finish()
         self._cards.look(entries, self._agenda.start)  # one that was only just posted
-        await self._sign.end()
-        await self._cards.settle()
         if self._settled.is_set():
             self._unsettled.discard(self._thread)
-            if self._left:
-                self._left = False
-                await self._sign.clean(_asked(entries))
+            self._left = False
+        await self._sign.end(arrived)
+        await self._cards.settle()
 
     async def halt(self, entries: Sequence[Entry]) -> tuple[int, int] | None:
         task, self._task = self._task, None
@@ -224,14 +220,3 @@ def _open_ones(lives: Sequence[Delivery]) -> bool:
 async def _both(first: asyncio.Event, second: asyncio.Event) -> Literal[True]:
     await first.wait()
     return await second.wait()
-
-
-def _asked(entries: Sequence[Entry]) -> list[str]:
-    """The `ts` of the latest messages, on which a sign of life may be."""
-    found: list[str] = []
-    for entry in reversed(entries):
-        if isinstance(entry, User):
-            found.append(entry.at)
-        elif isinstance(entry, Refused):
-            found += entry.covers
-    return found[:MARKED]

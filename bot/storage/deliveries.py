@@ -59,16 +59,18 @@ class Deliveries:
 
         return await self._writer.run(work)
 
-    async def begin(self, thread: str, key: str, pieces: Sequence[str]) -> Delivery:
+    async def begin(
+        self, thread: str, key: str, pieces: Sequence[str], state: State = State.TRYING
+    ) -> Delivery:
         """Written before the call is made: from here on its outcome may be unknown.
 
         Raises Fenced if the thread is another process's.
         """
-        delivery = Delivery(key, tuple(pieces), State.TRYING, None, time.time())
+        delivery = Delivery(key, tuple(pieces), state, None, time.time())
         row = {
             "thread": thread,
             "pieces": json.dumps(pieces),
-            "state": State.TRYING,
+            "state": state,
             "tried_at": delivery.tried_at,
         }
 

@@ -64,9 +64,10 @@ def answered_once(evidence: Evidence) -> Iterator[Finding]:
 def told_as_written(evidence: Evidence) -> Iterator[Finding]:
     """A thread's endings stand in Slack as in the journal, in the same order.
 
-    Where a question was deleted its thread may be gone, and then nothing can be told there.
+    Where a question was deleted and nothing stood below it, its thread is gone.
     """
-    gone = {message.ts for message in evidence.said if message.deleted}
+    alive = {(post.channel, post.root) for post in evidence.posted}
+    gone = {m.ts for m in evidence.said if m.deleted and (m.channel, m.root) not in alive}
     written: defaultdict[str, list[list[str]]] = defaultdict(list)
     for thread, rows in _threads(evidence.journal):
         listed = [_texts(row.body.get("covers")) for row in _endings(rows)]
@@ -136,14 +137,15 @@ def started_once(evidence: Evidence) -> Iterator[Finding]:
 def said_once(evidence: Evidence) -> Iterator[Finding]:
     """No post stands twice in a thread, by its delivery key or by what it says.
 
-    A question to a person may quote the thought that a step shows as well.
+    A question to a person quotes the thought that a step shows as well.
     """
     keys = Counter((post.channel, post.root, post.key) for post in evidence.posted)
+    questions = _questions(evidence)
     marks = Counter(
         (post.channel, post.root, mark)
         for post in evidence.posted
         for mark in set(MARK.findall(post.text))
-        if not (mark.startswith("plan:") and post.key.rpartition("#")[2].startswith("f"))
+        if not (mark.startswith("plan:") and _piece(post) in questions)
     )
     for (channel, root, what), count in (*keys.items(), *marks.items()):
         if count > 1:
@@ -187,16 +189,10 @@ def nothing_forgotten(evidence: Evidence) -> Iterator[Finding]:
 
 
 def nothing_left_over(evidence: Evidence) -> Iterator[Finding]:
-    """No process outlives its Treadle, and no sign of life outlives the work.
-
-    A reaction may: where Slack asked to wait with every other sign and the process was killed.
-    """
-    resumed = {row.thread.partition(":")[2] for row in evidence.journal if row.kind == "Resumed"}
+    """No process outlives its Treadle, and no sign of life outlives the work."""
     yield from ((orphan, "is an orphan") for orphan in evidence.orphans)
     yield from ((thread, "still looks busy") for thread in evidence.signs)
-    yield from (
-        (thread, "has a reaction left") for thread in evidence.eyes if thread not in resumed
-    )
+    yield from ((thread, "has a reaction left") for thread in evidence.eyes)
 
 
 def nothing_broke(evidence: Evidence) -> Iterator[Finding]:
@@ -246,6 +242,17 @@ def _threads(journal: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
         rows[row.thread].append(row)
     for thread, found in rows.items():
         yield thread, sorted(found, key=lambda row: row.seq)
+
+
+def _piece(post: Posted) -> tuple[str, str]:
+    """The thread, without its team, and the entry that the post shows first: "f7"."""
+    return f"{post.channel}:{post.root}", post.key.rpartition("#")[2].partition(".")[0]
+
+
+def _questions(evidence: Evidence) -> set[tuple[str, str]]:
+    """The same of each question to a person."""
+    asked = (row for row in evidence.journal if row.kind == "ApprovalAsked")
+    return {(row.thread.partition(":")[2], f"f{row.seq}") for row in asked}
 
 
 def _endings(rows: Sequence[Row]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What is killed and started again: one process here, a cluster elsewhere, behind one interface."""
+"""What is killed and started again, behind one interface: here one process, elsewhere several."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import sys
 from asyncio.subprocess import Process
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -21,14 +22,30 @@ from tests.chaos.gather import read_sqlite
 ROOT = Path(__file__).parents[2]
 TERM_SECONDS = 30.0
 """SIGTERM must have ended a process by then; ten are promised, on a host that is not busy."""
+ORPHAN_SECONDS = 10.0
+READY = b"Ctrl-C stops"
+"""`treadle run` says so once it takes events."""
 LOG_ROOM = 64 * 1024
 """Bytes that the log may still grow while the disk is full."""
 
 
+LEFT = (
+    "SELECT 1 FROM threads WHERE busy "
+    "UNION SELECT 1 FROM deliveries WHERE state IN ('trying', 'open')"
+)
+"""Finds a row as long as something is left to do."""
+
+
 class Deployment(Protocol):
-    """Treadle as an operator runs it. `deaths` fills up with ends that nobody asked for."""
+    """Treadle as an operator runs it.
+
+    `deaths` fills up with ends that nobody asked for, `did` counts what happened to it besides
+    kills. `orphan_seconds` is how long what a killed process began may take to end.
+    """
 
     deaths: list[str]
+    did: Counter[str]
+    orphan_seconds: float
 
     async def start(self) -> None:
         """Start every process; returns at once."""
@@ -65,26 +82,21 @@ class Embedded:
     def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
         self._home, self._environ = home, environ
         self._running: Process | None = None
+        self._log_from = 0
+        self._starved: Process | None = None
+        """It had not started yet when the disk was full, and may have given up."""
         self.deaths: list[str] = []
+        self.did: Counter[str] = Counter()
+        self.orphan_seconds = ORPHAN_SECONDS
 
     @property
     def database(self) -> Path:
         return self._home / ".treadle" / "treadle.db"
 
     async def start(self) -> None:
-        with (self._home / "treadle.log").open("ab") as log:
-            self._running = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "bot", "run"),
-                cwd=self._home,
-                env={
-                    "PATH": os.environ["PATH"],
-                    "HOME": str(self._home),
-                    "PYTHONPATH": str(ROOT),
-                    **self._environ,
-                },
-                stdout=log,
-                stderr=log,
-            )
+        log = self._home / "treadle.log"
+        self._log_from = log.stat().st_size if log.exists() else 0
+        self._running = await spawn(self._home, "treadle.log", self._environ, "run")
 
     async def kill(self, dice: random.Random) -> Sequence[int]:
         killed = []
@@ -108,7 +120,10 @@ class Embedded:
         process = self._running
         if process is None or process.returncode is not None:
             return
-        room = (self._home / "treadle.log").stat().st_size + LOG_ROOM
+        self.did["full disk"] += 1
+        log = (self._home / "treadle.log").read_bytes()
+        self._starved = None if READY in log[self._log_from :] else process
+        room = len(log) + LOG_ROOM
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, before[1]))
         await asyncio.sleep(dice.uniform(0.2, 2.0))
@@ -119,37 +134,59 @@ class Embedded:
         await self._end(signal.SIGTERM)
 
     async def _end(self, number: signal.Signals) -> int:
-        """End the process; its id. What it should not have done is noted."""
         process = self._running
         assert process is not None
-        if process.returncode is not None:
-            self.deaths.append(f"process {process.pid} ended by itself ({process.returncode})")
+        if process is self._starved and process.returncode == 1:
+            self.did["start on a full disk"] += 1
             return process.pid
-        ready = _catches(process.pid, number)
-        process.send_signal(number)
-        try:
-            code = await asyncio.wait_for(process.wait(), TERM_SECONDS)
-        except TimeoutError:
-            self.deaths.append(f"process {process.pid} did not end on {number.name}")
-            process.kill()
-            code = await process.wait()
-        if number is signal.SIGTERM and code != 0 and (ready or code != -number):
-            self.deaths.append(f"process {process.pid} ended with {code} on {number.name}")
-        return process.pid
+        return await end(process, number, self.deaths)
 
     def idle(self) -> bool:
         if not self.database.exists():
             return False
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as database:
-            left = "SELECT 1 FROM threads WHERE busy UNION SELECT 1 FROM deliveries"
-            query = f"{left} WHERE state = 'trying'"
             try:
-                return database.execute(query).fetchone() is None
+                return database.execute(LEFT).fetchone() is None
             except sqlite3.OperationalError:  # the first start has not made the tables yet
                 return False
 
     def stored(self) -> Evidence:
         return read_sqlite(self.database)
+
+
+async def spawn(home: Path, log: str, environ: Mapping[str, str], *command: str) -> Process:
+    """`treadle` with this command, in `home`; what it says goes to the end of the file `log`."""
+    with (home / log).open("ab") as file:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", *command),
+            cwd=home,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(home),
+                "PYTHONPATH": str(ROOT),
+                **environ,
+            },
+            stdout=file,
+            stderr=file,
+        )
+
+
+async def end(process: Process, number: signal.Signals, deaths: list[str]) -> int:
+    """End the process; its id. What it should not have done is added to `deaths`."""
+    if process.returncode is not None:
+        deaths.append(f"process {process.pid} ended by itself ({process.returncode})")
+        return process.pid
+    ready = _catches(process.pid, number)
+    process.send_signal(number)
+    try:
+        code = await asyncio.wait_for(process.wait(), TERM_SECONDS)
+    except TimeoutError:
+        deaths.append(f"process {process.pid} did not end on {number.name}")
+        process.kill()
+        code = await process.wait()
+    if number is signal.SIGTERM and code != 0 and (ready or code != -number):
+        deaths.append(f"process {process.pid} ended with {code} on {number.name}")
+    return process.pid
 
 
 def _catches(pid: int, number: signal.Signals) -> bool:

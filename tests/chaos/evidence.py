@@ -63,7 +63,7 @@ class Evidence:
     busy: tuple[str, ...] = ()
     """Threads that are written down as unfinished."""
     unsure: tuple[str, ...] = ()
-    """Keys of posts whose outcome nobody has found out."""
+    """Keys of posts whose outcome nobody has found out, and of what was not brought to its end."""
     starts: tuple[str, ...] = ()
     """What the tools wrote down, each at its start: the token of the call."""
     orphans: tuple[str, ...] = ()

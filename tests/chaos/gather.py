@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from bot.local_slack.options import BOT_ID
 from bot.local_slack.server import LocalSlack
@@ -19,16 +22,22 @@ BUG = re.compile(r"Traceback|never retrieved|never awaited")
 
 
 def read_sqlite(path: Path) -> Evidence:
-    """What the database holds."""
+    """What the database in this file holds."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return _stored(lambda query: database.execute(query).fetchall())
 
-        def rows(query: str) -> list[tuple[str, ...]]:
-            return database.execute(query).fetchall()
 
-        journal = rows("SELECT thread, seq, body FROM journal ORDER BY thread, seq")
-        inbox = rows("SELECT thread, kind, ts, received_at, taken_seq FROM inbox ORDER BY id")
-        busy = rows("SELECT thread FROM threads WHERE busy")
-        unsure = rows("SELECT key FROM deliveries WHERE state = 'trying'")
+def read_postgres(url: str) -> Evidence:
+    """What the database at this address holds."""
+    with psycopg.connect(url) as database:
+        return _stored(lambda query: database.execute(query.encode()).fetchall())
+
+
+def _stored(rows: Callable[[str], list[tuple[Any, ...]]]) -> Evidence:
+    journal = rows("SELECT thread, seq, body FROM journal ORDER BY thread, seq")
+    inbox = rows("SELECT thread, kind, ts, received_at, taken_seq FROM inbox ORDER BY id")
+    busy = rows("SELECT thread FROM threads WHERE busy")
+    unsure = rows("SELECT key FROM deliveries WHERE state IN ('trying', 'open')")
     return Evidence(
         journal=tuple(_row(thread, int(seq), json.loads(body)) for thread, seq, body in journal),
         inbox=tuple(Stored(t, k, ts, float(at), _position(seq)) for t, k, ts, at, seq in inbox),
@@ -60,7 +69,7 @@ def evidence_of(
         orphans=tuple(orphans),
         signs=tuple(_signs(slack, notebook.said)),
         eyes=tuple(_eyes(slack, notebook.said)),
-        bugs=tuple(bugs(home / "treadle.log")),
+        bugs=tuple(bug for log in sorted(home.glob("treadle*.log")) for bug in bugs(log)),
     )
 
 

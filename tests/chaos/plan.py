@@ -29,7 +29,9 @@ class Plan:
         return random.Random(f"{self.seed} {purpose}")
 
 
-SHORT = Plan(seed=0, threads=120, channels=40, storm=14.0, kill_every=3.5, calm=90.0)
+SHORT = Plan(seed=0, threads=80, channels=40, storm=12.0, kill_every=3.0, calm=150.0)
+SHORT_CLUSTER = Plan(seed=0, threads=50, channels=25, storm=8.0, kill_every=2.5, calm=150.0)
+"""A dead worker is noticed after twenty seconds, so that there is less time for the rest."""
 
 
 class Course(Enum):
@@ -111,7 +113,7 @@ LESSER = {
     Blow.REFRESH: 2,
     Blow.MUTE: 1,
     Blow.VANISH: 2,
-    Blow.TROUBLE: 2,
+    Blow.TROUBLE: 3,
     Blow.WEATHER: 4,
 }
 """How often which blow comes that kills nothing; a mute socket is deaf for fifteen seconds."""

@@ -18,6 +18,7 @@ def report(outcome: Outcome) -> str:
     blows = outcome.blows
     kinds = Counter(row.kind for row in evidence.journal)
     hits = ", ".join(f"{blows.get(blow.value, 0)} × {blow.value}" for blow in Blow)
+    did = ", ".join(f"{count} × {what}" for what, count in outcome.did.items())
     broken = Counter(violation.promise for violation in outcome.violations)
     accepted = sum(one.accepted for one in evidence.said)
     lines = [
@@ -25,6 +26,7 @@ def report(outcome: Outcome) -> str:
         f"({accepted} acknowledged), {len(evidence.posted)} posts, {outcome.seconds:.0f} s",
         f"  blows: {hits}; {blows.get('faults', 0)} faults of Slack, "
         f"{blows.get('model failures', 0)} of the model",
+        f"  besides: {did or 'nothing'}",
         f"  work: {kinds['ToolStarted']} calls, {kinds['Resumed']} turns resumed; ended: "
         f"{kinds['Answered']} answers, {kinds['Stopped']} stops, {kinds['Failed']} notices, "
         f"{kinds['ApprovalAsked']} questions",

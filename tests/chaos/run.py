@@ -25,7 +25,6 @@ from tests.chaos.plan import Blow, Course, Plan, conversations, storm, weather
 from tests.doubles.model_endpoint import ModelEndpoint
 
 Make = Callable[[Path, Mapping[str, str]], Deployment]
-ORPHAN_SECONDS = 10.0
 CONNECT_SECONDS = 8.0
 """A storm waits so long for a Treadle that has something to do."""
 OPTIONS = Options(retry_scale=0.05, hold_while_offline=True, max_calls=200_000)
@@ -39,6 +38,8 @@ class Outcome:
     evidence: Evidence
     violations: tuple[Violation, ...]
     blows: Mapping[str, int]
+    did: Mapping[str, int]
+    """What else happened to the deployment, by its own words."""
     seconds: float
 
 
@@ -69,13 +70,14 @@ class Run:
             await self._calm(deployment)
         finally:
             await deployment.stop()
-            await asyncio.gather(self._no_orphans(), *self._watches)
+            await asyncio.gather(self._no_orphans(deployment.orphan_seconds), *self._watches)
             await model.stop()
         stored = replace(deployment.stored(), deaths=tuple(deployment.deaths))
         found = evidence_of(self._slack, self._notebook, self._home, stored, self._orphans)
         self._blows["model failures"] = self._script.failed
+        did = dict(deployment.did)
         seconds = time.monotonic() - began
-        return Outcome(self._plan, found, check(found), dict(self._blows), seconds)
+        return Outcome(self._plan, found, check(found), dict(self._blows), did, seconds)
 
     def _environment(self, model: ModelEndpoint) -> dict[str, str]:
         options = self._slack.options
@@ -109,7 +111,7 @@ class Run:
                 await self._at_work(dice)
                 before = marked_processes(self._digits)
                 await deployment.kill(dice)
-                self._watch(self._gone(before))
+                self._watch(self._gone(before, deployment.orphan_seconds))
             case Blow.RESTART:
                 await self._at_work(dice)
                 await deployment.restart(dice)
@@ -160,17 +162,17 @@ class Run:
         self._watches.add(task)
         task.add_done_callback(self._watches.discard)
 
-    async def _gone(self, before: Mapping[int, str]) -> None:
+    async def _gone(self, before: Mapping[int, str], seconds: float) -> None:
         """The processes that ran when a Treadle was killed end with it."""
-        until = time.monotonic() + ORPHAN_SECONDS
+        until = time.monotonic() + seconds
         while left := before.keys() & marked_processes(self._digits).keys():
             if time.monotonic() > until:
                 self._orphans += [f"{pid} {before[pid]}" for pid in left]
                 return
             await asyncio.sleep(0.1)
 
-    async def _no_orphans(self) -> None:
-        await self._gone(marked_processes(self._digits))
+    async def _no_orphans(self, seconds: float) -> None:
+        await self._gone(marked_processes(self._digits), seconds)
 
 
 async def run(plan: Plan, home: Path, make: Make) -> Outcome:

@@ -145,6 +145,10 @@ FAULTS: dict[str, tuple[str, Callable[[], Evidence]]] = {
         "said_once",
         lambda: posts(0, 1, 2, add=(replace(GOOD.posted[0], ts="9", key="o3"),)),
     ),
+    "an answer is told in two posts": (
+        "said_once",
+        lambda: posts(0, 1, 2, add=(replace(GOOD.posted[1], ts="9", key="f6", covers=()),)),
+    ),
     "a step is not told": (
         "steps_shown",
         lambda: posts(1, 2, add=(replace(GOOD.posted[0], text="plan:1"),)),
@@ -198,10 +202,27 @@ def test_an_answer_whose_delivery_was_stopped_need_not_stand_there() -> None:
     assert {violation.promise for violation in found} >= {"answered_once"}
 
 
-def test_a_reaction_that_a_killed_process_put_there_may_stay() -> None:
-    killed = replace(journal(entry(10, "Resumed", owner="2")), eyes=("C1:1.0",))
+def test_a_question_may_quote_the_thought_of_its_step_and_an_answer_may_not() -> None:
+    asked = Row(THREAD, 10, "ApprovalAsked", {})
+    quoting = [Posted("C1", "1.0", "9", f"{THREAD}#f{seq}.0", (), "plan:1") for seq in (10, 9)]
+    question, answer = (
+        check(replace(GOOD, journal=(*JOURNAL, asked), posted=(*GOOD.posted, post)))
+        for post in quoting
+    )
 
-    assert check(killed) == ()
+    assert question == ()
+    assert {violation.promise for violation in answer} == {"said_once"}
+
+
+def test_where_a_deleted_question_left_its_thread_its_end_is_told_there() -> None:
+    end = Row("T1:C1:6.0", 1, "Stopped", {"kind": "Stopped", "covers": ["6.0"]})
+    taken = Row("T1:C1:6.0", 0, "User", {"kind": "User", "at": "6.0"})
+    gone = replace(GOOD, journal=(*JOURNAL, taken, end))
+    step = Posted("C1", "6.0", "6.1", "c0", (), "plan:7")
+    silent = check(replace(gone, posted=(*GOOD.posted, step)))
+
+    assert check(gone) == ()
+    assert {violation.promise for violation in silent} == {"told_as_written"}
 
 
 def test_a_thread_in_which_nothing_has_ended_yet_can_be_judged() -> None:

@@ -237,3 +237,66 @@ async def test_a_sign_goes_even_if_slack_breaks_down_when_it_is_taken_away(
             )
             gate.set()
             await desk.until(lambda: not (desk.slack.status("#general", ts) or reactions(desk, ts)))
+
+
+async def test_a_session_is_set_back_even_if_a_stop_comes_while_slack_asks_to_wait_with_that(
+    desk: Desk,
+) -> None:
+    gate = asyncio.Event()
+    desk.model.play([Say("At last.", gate=gate)])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        ts = await alice.say("#general", "@treadle think")
+        await desk.until(lambda: session(desk, ts) == "processing")
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, SESSION, seconds=2, count=1))
+        gate.set()
+        await desk.until(lambda: len(desk.slack.log.of(SESSION)) == 2)
+        stop = await alice.reply("#general", ts, "stop")
+        await desk.answered("#general", ts, covers=stop)
+        await desk.until(lambda: session(desk, ts) == "active")
+        await desk.nothing_is_left_to_do()
+
+
+async def test_a_session_is_set_back_even_if_a_stop_comes_while_slack_takes_it(desk: Desk) -> None:
+    """The answer is there before Slack has shown that it is worked on."""
+    gate = asyncio.Event()
+    desk.model.play([Say("At last.", gate=gate)])
+    alice = desk.slack.person("alice")
+    desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, SESSION, seconds=1.5, count=1))
+    async with desk.treadle():
+        ts = await alice.say("#general", "@treadle think")
+        await desk.until(lambda: desk.slack.log.of(SESSION))
+        gate.set()
+        await desk.answered("#general", ts, covers=ts)
+        stop = await alice.reply("#general", ts, "stop")
+        await desk.answered("#general", ts, covers=stop)
+        await desk.nothing_is_left_to_do()
+        assert session(desk, ts) == "active"
+
+
+@pytest.mark.parametrize("absent", [OLDER.absent_methods, frozenset[str]()])
+async def test_a_sign_that_slack_will_not_take_away_now_is_taken_away_by_the_next_process(
+    tmp_path: Path, absent: frozenset[str]
+) -> None:
+    """Also where Slack asks that one to wait, and where its thread has been answered by then."""
+    async with open_desk(tmp_path, options=Options(absent_methods=absent)) as desk:
+        desk.model.play([Say("At last.")])
+        method = "reactions.remove" if absent else SESSION
+        alice = desk.slack.person("alice")
+
+        def shown() -> bool:
+            return session(desk, ts) == "processing" or bool(reactions(desk, ts))
+
+        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "chat.postMessage", seconds=1.0))
+        async with desk.treadle():
+            ts = await alice.say("#general", "@treadle think")
+            await desk.until(shown)
+            desk.slack.fail(FaultRule(Effect.SERVER_ERROR, method))
+            await desk.answered("#general", ts, covers=ts)
+        assert shown()
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, method, seconds=1, count=2))
+        async with desk.treadle():
+            await desk.until(lambda: not shown())
+            await desk.nothing_is_left_to_do()
+
+        assert desk.bot_replies("#general", ts) == ["At last."]
