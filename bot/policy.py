@@ -35,6 +35,7 @@ class Role(StrEnum):
 
 BOT_ROLE = "bot"
 """Of a bot that `[access] bots` names: it has no role that a rule can name."""
+_KNOWN_ROLES = frozenset({*Role.__members__.values(), BOT_ROLE})
 
 
 class Level(IntEnum):
@@ -193,15 +194,16 @@ def _decide(
     for person in people:
         if not _is_known(person):
             return Decision(Verdict.DENY, "It is not known who asked for this.", about=person.id)
+        found.append(Decision(Verdict.ALLOW, _no_rule(tool), about=person.id))
         about = [(rule, rule.selects(person, place, tool)) for rule in rules]
-        for level in Level:
+        for level in sorted({rule.level for rule in rules}):
             mine = [(rule, who) for rule, who in about if rule.level is level and who]
             found.append(replace(_first(mine, tool, fits, pick), about=person.id))
     return strictest(found)
 
 
 def _is_known(person: Person) -> bool:
-    return bool(person.id) and person.role in (*Role.__members__.values(), BOT_ROLE)
+    return bool(person.id) and person.role in _KNOWN_ROLES
 
 
 def _first(
@@ -211,7 +213,7 @@ def _first(
     pick: Pick,
 ) -> Decision:
     """What one level says; rules that may or may not match are taken both ways, from the last."""
-    spoken = Decision(Verdict.ALLOW, f"No rule is about {tool} here.")
+    spoken = Decision(Verdict.ALLOW, _no_rule(tool))
     for rule, who in reversed(candidates):
         what = fits(rule)
         if what is Match.NO:
@@ -221,6 +223,10 @@ def _first(
             decision = pick([decision, spoken])
         spoken = decision if who is Match.YES else strictest([decision, spoken])
     return spoken
+
+
+def _no_rule(tool: str) -> str:
+    return f"No rule is about {tool} here."
 
 
 def _reason(rule: Rule, tool: str) -> str:

@@ -144,8 +144,7 @@ class ThreadPosts:
         Where the thread cannot be read, what people wait for is posted again (`rebuild` makes it
         from its pieces) and says so; steps are given up.
         """
-        delivery = min(self._in_doubt, key=lambda d: d.tried_at)
-        self._in_doubt.remove(delivery)
+        delivery = min(self._in_doubt, key=lambda d: d.tried_at)  # and stays, if this is broken off
         try:
             since = delivery.tried_at - 60
             ts = await self._out.threads.find_own(self._thread, delivery.key, since)
@@ -154,11 +153,14 @@ class ThreadPosts:
             post = rebuild(delivery.pieces)
             if post is not None and post.final:
                 await self._out.mail.client.pacer.slot(self.channel, urgent=True)
+                self._in_doubt.remove(delivery)
                 await self.send(_marked(post))
             else:
                 await self._out.deliveries.end(delivery.key, State.GIVEN_UP)
+                self._in_doubt.remove(delivery)
         except DeliveryError as error:
             log.warning("%s cannot be looked up yet: %s", delivery.key, error)
+            self._in_doubt.remove(delivery)
             self._in_doubt.append(replace(delivery, tried_at=time.time()))
         else:
             if ts is None:
@@ -167,6 +169,7 @@ class ThreadPosts:
             else:
                 self.ts_of[delivery.pieces[0]] = ts
                 await self._out.deliveries.end(delivery.key, State.POSTED, ts)
+            self._in_doubt.remove(delivery)
 
     async def update(self, ts: str, message: RenderedMessage) -> None:
         """Put the message in the place of the one at `ts`. Decoration, so tried for a while only.

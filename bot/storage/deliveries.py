@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, select, true, update
 
 from bot import words
 from bot.errors import Fenced
@@ -27,6 +27,9 @@ class State(StrEnum):
     GIVEN_UP = "given_up"
     REFUSED = "refused"
     """Slack would not take it in this form: its pieces are sent as plain text."""
+
+
+STANDING = frozenset({State.OPEN, State.POSTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,7 @@ class Deliveries:
             "tried_at": delivery.tried_at,
         }
 
-        ours = select(threads.c.thread).where(
-            threads.c.thread == thread, threads.c.owner == self._owner
-        )
+        ours = self._threads.where(threads.c.thread == thread)
 
         def work(connection: Connection) -> None:
             if self._owner is not None and connection.execute(ours).first() is None:
@@ -87,19 +88,31 @@ class Deliveries:
         return delivery
 
     async def end(self, key: str, state: State, ts: str | None = None) -> None:
-        """Record the outcome."""
+        """Record the outcome; that it does not stand there only of a thread of this process's."""
+        change = update(deliveries).where(deliveries.c.key == key)
+        if state not in STANDING:
+            change = change.where(self._ours())
 
         def work(connection: Connection) -> None:
-            connection.execute(
-                update(deliveries).where(deliveries.c.key == key).values(state=state, ts=ts)
-            )
+            connection.execute(change.values(state=state, ts=ts))
 
         await self._writer.run(work)
 
     async def forget(self, key: str) -> None:
-        """It is certain that this delivery does not stand there: as if it had not been tried."""
+        """It is certain that this delivery does not stand there: as if it had not been tried.
+
+        Nothing changes if the thread is another process's, which may have posted it since.
+        """
+        gone = delete(deliveries).where(deliveries.c.key == key, self._ours())
 
         def work(connection: Connection) -> None:
-            connection.execute(delete(deliveries).where(deliveries.c.key == key))
+            connection.execute(gone)
 
         await self._writer.run(work)
+
+    @property
+    def _threads(self) -> Select[tuple[str]]:
+        return select(threads.c.thread).where(threads.c.owner == self._owner)
+
+    def _ours(self) -> ColumnElement[bool]:
+        return true() if self._owner is None else deliveries.c.thread.in_(self._threads)

@@ -123,8 +123,8 @@ class Journals:
         `before` are the entries in front of that position: the audit trail and the ledger, which
         are written in the same transaction, need them to say what the new ones are about. Durable
         on return. Returns the entries as they were written: without any secret. Raises Fenced if
-        that position is somebody else's, and ItemChanged if an item was completed after it was
-        read.
+        that position is somebody else's, or the thread from whose inbox items are taken, and
+        ItemChanged if an item was completed after it was read.
         """
         token = f"{self.owner}-{next(self._appends)}"
         now = time.time()
@@ -157,6 +157,7 @@ class Journals:
         for append in appends:
             if append.taken:
                 hold(connection, append.thread)
+                self._unless_lost(connection, append.thread)
         rows = [row for append in appends for row in append.rows]
         new = add_all(connection, journal, rows)
         if not new:
@@ -170,6 +171,13 @@ class Journals:
         for append in appends:
             _keep_beside(connection, append)
         return [None] * len(appends)
+
+    def _unless_lost(self, connection: Connection, thread: str) -> None:
+        """Raises Fenced if the thread is another process's, which may have read its journal by now
+        and would not hear of what is taken from its inbox. Its name must be held."""
+        owner = select(threads.c.owner).where(threads.c.thread == thread)
+        if self._shared and connection.scalar(owner) != self.owner:
+            raise Fenced(words.fenced(thread))
 
     def _redacted(self, entry: Entry) -> tuple[Entry, str]:
         body = dump(entry)

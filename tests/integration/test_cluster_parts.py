@@ -25,7 +25,7 @@ from bot.slack.slots import Rate
 from bot.storage.agreed import Agreed
 from bot.storage.claims import Claim, Claims
 from bot.storage.database import Database
-from bot.storage.deliveries import Deliveries
+from bot.storage.deliveries import Deliveries, State
 from bot.storage.inbox import Inbox
 from bot.storage.items import Addressing, Item, Kind
 from bot.storage.journal import Journals
@@ -195,6 +195,46 @@ async def test_who_has_lost_a_thread_can_neither_finish_it_nor_post_in_it(a: Sid
         await a.journals.finish(THREAD)
     assert [one.key for one in await b.deliveries.of(THREAD)] == ["before"]
     assert await b.journals.finish(THREAD)
+
+
+@pytest.mark.parametrize("entries", [(), (Overheard(()),)])
+async def test_who_has_lost_a_thread_takes_nothing_from_its_inbox(
+    a: Side, b: Side, entries: Sequence[Overheard]
+) -> None:
+    """Else a click that means nothing in a journal grown old would be lost, and a message of which
+    the new owner, who has read the journal by then, knows nothing."""
+    await a.inbox.store(ITEM)
+    await a.claims.claim(THREAD)
+    items = await a.inbox.waiting(THREAD)
+    await after_the_stall(b.claims)
+    await b.claims.claim(THREAD)
+
+    with pytest.raises(Fenced):
+        await a.journals.append(THREAD, 0, entries, items)
+    assert await b.inbox.waiting(THREAD) == items
+
+
+async def test_who_has_lost_a_thread_does_not_undo_what_another_has_posted(
+    a: Side, b: Side
+) -> None:
+    """It was frozen before it heard that Slack had not taken its post; the other posted it."""
+    await a.inbox.store(ITEM)
+    await a.claims.claim(THREAD)
+    await a.deliveries.begin(THREAD, "refused", ["p"])
+    await a.deliveries.begin(THREAD, "limited", ["q"])
+    await after_the_stall(b.claims)
+    await b.claims.claim(THREAD)
+    for key in ("refused", "limited"):
+        await b.deliveries.end(key, State.POSTED, "2.0")
+    await a.deliveries.end("refused", State.REFUSED)
+    await a.deliveries.forget("limited")
+
+    assert {one.key: one.state for one in await b.deliveries.of(THREAD)} == {
+        "refused": State.POSTED,
+        "limited": State.POSTED,
+    }
+    await b.deliveries.forget("limited")
+    assert [one.key for one in await b.deliveries.of(THREAD)] == ["refused"]
 
 
 async def test_what_follows_from_an_entry_does_not_follow_when_a_rival_has_written_since(

@@ -1,0 +1,37 @@
+"""A stop that meets something half done: each message is still answered for, and once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.local_slack.faults import Effect, FaultRule
+from bot.slack.patience import Patience
+from tests.doubles.desk import Desk
+from tests.doubles.model_endpoint import Say
+
+POST = "chat.postMessage"
+
+
+async def begun(desk: Desk, faults: int) -> None:
+    """Until Slack has begun so many of its faults; a slow call is in its log only when it ends."""
+    async with asyncio.timeout(10):
+        while desk.slack.faults.fired() < faults:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stop_while_an_answer_in_doubt_is_looked_for_does_not_lose_it(desk: Desk) -> None:
+    desk.patience = Patience(look_up=0.2)
+    desk.slack.fail(
+        FaultRule(Effect.SERVER_ERROR, POST, count=1),
+        FaultRule(Effect.SLOW_BEFORE, "conversations.replies", seconds=2.0),
+    )
+    desk.model.play([Say("Here it is.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle go")
+        await begun(desk, faults=2)
+        await alice.react("#general", root, "x")
+        await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
+
+    assert len(desk.bot_replies("#general", root)) == 1
