@@ -25,11 +25,11 @@ def rates(settings: Settings, *, real: bool) -> Rates:
     return Rates(settings.model_name, {name: price.rate for name, price in prices.items()})
 
 
-def make_budget(settings: Settings, writer: Writer, known: Rates, audit: Audit) -> Budget:
+def make_budget(settings: Settings, writer: Writer, ledger: Ledger, audit: Audit) -> Budget:
     """The caps of `[budget]`."""
     section = settings.budget
-    budgets = Budgets(writer, audit=audit)
-    return Budget(budgets, section.caps, known, section.day, section.currency, time.time)
+    budgets = Budgets(writer, audit=audit, ledger=ledger)
+    return Budget(budgets, section.caps, ledger.rates, section.day, section.currency, time.time)
 
 
 @dataclass(frozen=True, slots=True)

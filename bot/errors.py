@@ -61,6 +61,11 @@ class JournalUnreadable(TreadleError):
 class ModelError(TreadleError):
     """The model gave no usable reply."""
 
+    answered = False
+    """Whether something of a reply came: then it has to be paid for."""
+    tokens = (0, 0)
+    """Of the request and of what came, as far as the endpoint counted them."""
+
 
 class ModelUnavailable(ModelError):
     """The endpoint could not answer now; trying later may help."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+ANSWER = 1_000
+"""Tokens of an answer, estimated before it is made."""
 NEAR = 0.8
 """From this part of a day's cap on people are told, once a day."""
 
@@ -64,6 +66,9 @@ class Wanted:
     money: float
     tokens: int
     turns: int
+    model: str = ""
+    seq: int = 0
+    """The journal position where the reply will stand, or more was written by then."""
 
     @property
     def channel(self) -> str:

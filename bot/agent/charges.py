@@ -51,7 +51,7 @@ class Rates:
 class Charge:
     """One call of the model, with the journal position that holds it.
 
-    `begins` says that it is the first of its turn.
+    `begins` says that it is the first of its turn, which begins at the position `since`.
     """
 
     seq: int
@@ -59,6 +59,7 @@ class Charge:
     model: str
     usage: Usage
     begins: bool
+    since: int = 0
 
 
 def charges(before: Sequence[Entry], new: Sequence[Entry]) -> list[Charge]:
@@ -73,8 +74,17 @@ def charges(before: Sequence[Entry], new: Sequence[Entry]) -> list[Charge]:
             turn = open_turn(entries[:seq])
             begins = not any(_call(entry) for entry in turn)
             usage = counted if tokens(counted) else _estimate(entries, seq)
-            found.append(Charge(seq, author(turn), model, usage, begins))
+            since = seq - len(turn)
+            found.append(Charge(seq, author(turn), model, usage, begins, since))
     return found
+
+
+def lost(entries: Sequence[Entry], model: str, usage: Usage) -> Charge:
+    """A call whose reply did not come into the journal, at the position where it would stand."""
+    turn = open_turn(entries)
+    since = len(entries) - len(turn)
+    begins = not any(_call(entry) for entry in turn)
+    return Charge(len(entries), author(turn), model, usage, begins, since)
 
 
 def _estimate(entries: Sequence[Entry], seq: int) -> Usage:

@@ -89,14 +89,16 @@ class ChatModel:
         known = dict(await self._knowledge.read(self._endpoint.address, self.name))
         began = time.monotonic()
         patience = Patience(self._endpoint.retries, self._endpoint.first_pause)
+        streams: list[Collected] = []
         try:
-            whole = await self._whole(asking, known, show, patience)
-        except ModelError:
+            whole = await self._whole(asking, known, show, patience, streams)
+            dialect = asking.dialect(known)
+            found = _read(dialect, whole, asking)
+        except ModelError as error:
+            _count(error, streams)
             raise
         except Exception as error:
-            raise translated(error, self._endpoint) from error
-        dialect = asking.dialect(known)
-        found = _read(dialect, whole, asking)
+            raise _count(translated(error, self._endpoint), streams) from error
         reply = _reply(self.name, whole, found, time.monotonic() - began - patience.waited)
         if self._endpoint.dialect != "auto" or dialect.name != "native":
             return reply
@@ -110,12 +112,17 @@ class ChatModel:
             return self._client
 
     async def _whole(
-        self, asking: Asking, known: dict[str, str], show: Show | None, patience: Patience
+        self,
+        asking: Asking,
+        known: dict[str, str],
+        show: Show | None,
+        patience: Patience,
+        streams: list[Collected],
     ) -> Whole:
-        """The reply, after as many calls as it needs. `known` grows by what refusals teach."""
+        """The reply, after as many calls as it needs. `known` grows by what refusals teach, and
+        `streams` by what came of each call."""
         import openai
 
-        cuts = 0
         while True:
             request = asking.request(known)
             shown = Shown(show, ThinkingReader(asking.dialect(known).reader()))
@@ -128,11 +135,11 @@ class ChatModel:
                 elif not await patience.rest(error):
                     raise
                 continue
-            cuts += 1
+            streams.append(collected)
             if collected.complete:
                 return collected.whole()
             shown.void()
-            if cuts == CUT_STREAM_TRIES:
+            if len(streams) == CUT_STREAM_TRIES:
                 raise collected.broken or ModelUnavailable(words.model_cut_stream())
 
     async def _stream(self, request: Mapping[str, Any], shown: Shown) -> Collected:
@@ -216,6 +223,15 @@ class _Watched:
     ) -> ModelReply:
         show = self.show if specs else None  # without tools it is not part of the conversation
         return await self.model.reply_shown(facts, entries, specs, show)
+
+
+def _count(error: Exception, streams: Sequence[Collected]) -> Exception:
+    """The error, which says what of a reply came before it."""
+    if isinstance(error, ModelError):
+        used = [stream.usage for stream in streams]
+        error.answered = any(stream.chunks for stream in streams)
+        error.tokens = (sum(u.input_tokens for u in used), sum(u.output_tokens for u in used))
+    return error
 
 
 def _read(dialect: Dialect, whole: Whole, asking: Asking) -> Read:

@@ -127,6 +127,11 @@ class Collected:
         return None if begins or not self._calls else self._calls[-1]
 
     @property
+    def usage(self) -> Usage:
+        """What the endpoint has counted so far."""
+        return self._usage
+
+    @property
     def complete(self) -> bool:
         """Whether the endpoint said that this is all there is.
 
@@ -204,7 +209,7 @@ def _string(value: object) -> str:
 
 
 def _count(value: object) -> int:
-    return value if type(value) is int else 0  # true is no count
+    return max(0, value) if type(value) is int else 0  # true is no count
 
 
 def _joined(text: str) -> str:

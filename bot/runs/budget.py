@@ -2,6 +2,8 @@
 
 What a call will use is an estimate: the request as long as it is, and an answer of `ANSWER` tokens.
 So a cap can be passed by what calls that are being made at that moment use beyond their estimate.
+A call that is broken off by a stop, or whose reply is no use, counts too: as far as the endpoint
+counted its tokens, else as it was estimated.
 """
 
 from __future__ import annotations
@@ -14,18 +16,15 @@ from zoneinfo import ZoneInfo
 
 from bot import words
 from bot.agent import context
-from bot.agent.budgets import Cap, State, Wanted
-from bot.agent.charges import Rates, author, used
+from bot.agent.budgets import ANSWER, Cap, State, Wanted
+from bot.agent.charges import Rates, author, lost, used
 from bot.agent.entries import Entry, ModelReply, Noted, Usage, open_turn
 from bot.agent.ports import Journal, Model, ToolSpec
 from bot.agent.prompt import Facts
-from bot.errors import BudgetReached
+from bot.errors import BudgetReached, ModelError
 from bot.storage.budgets import Budgets
 
 Sentence: TypeAlias = Callable[[str, str, float, float, str], str]
-
-ANSWER = 1_000
-"""Tokens of an answer, estimated before it is made."""
 
 
 def day_began(now: float, zone: str) -> float:
@@ -47,7 +46,7 @@ class Budget:
 
     def metered(self, model: Model, thread: str, journal: Journal) -> Model:
         """The model as this thread may use it."""
-        return Metered(self, model, thread, journal) if self.caps else model
+        return Metered(self, model, thread, journal)
 
     async def reserve(
         self, model: str, thread: str, entries: Sequence[Entry], tokens: int
@@ -78,6 +77,8 @@ class Budget:
             rate.cost(Usage(tokens, ANSWER)) if rate is not None else 0.0,
             tokens + ANSWER,
             0 if any(True for _ in used(turn)) else 1,
+            model,
+            len(entries),
         )
 
 
@@ -103,11 +104,31 @@ class Metered:
         self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
         tokens = context.overhead(specs) + sum(map(context.weight, entries))
-        written = self.journal.entries
-        for text in await self.budget.reserve(self.name, self.thread, written, tokens):
-            await self.journal.append(Noted(text))
+        if self.budget.caps:
+            await self._reserve(tokens)
         try:
             return await self.model.reply(facts, entries, specs)
+        except ModelError as error:
+            if error.answered:
+                counted = Usage(*error.tokens)
+                await self._lose(counted if any(error.tokens) else Usage(tokens, ANSWER))
+            else:
+                await self.budget.budgets.release(self.thread)
+            raise
+        except BaseException:  # broken off: what the endpoint does of it has to be paid for
+            await self._lose(Usage(tokens, ANSWER))
+            raise
+
+    async def _reserve(self, tokens: int) -> None:
+        written = self.journal.entries
+        near = await self.budget.reserve(self.name, self.thread, written, tokens)
+        try:
+            for text in near:
+                await self.journal.append(Noted(text))
         except BaseException:
             await self.budget.budgets.release(self.thread)
             raise
+
+    async def _lose(self, usage: Usage) -> None:
+        charge = lost(self.journal.entries, self.name, usage)
+        await self.budget.budgets.lose(self.thread, charge)

@@ -8,14 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from dataclasses import replace
+
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true
 
-from bot.agent.budgets import Cap, Scope, State, Unit, Wanted
+from bot.agent.budgets import ANSWER, Cap, Scope, State, Unit, Wanted
+from bot.agent.charges import Charge
+from bot.agent.entries import Usage
 from bot.audit.records import rule_changed
 from bot.storage.audit import Audit
 from bot.storage.statements import hold
 from bot.storage.tables import budget_told, raises, reservations, usage
-from bot.storage.usage import spent
+from bot.storage.usage import Ledger, is_begun, spent
 from bot.storage.writer import Writer
 
 RESERVED_SECONDS = 900.0
@@ -37,8 +41,10 @@ class Budgets:
         writer: Writer,
         now: Callable[[], float] = time.time,
         audit: Audit | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self._writer, self._now, self._audit = writer, now, audit
+        self._ledger = ledger or Ledger(writer, now=now)
 
     async def reserve(
         self, wanted: Wanted, caps: Sequence[Cap]
@@ -46,23 +52,30 @@ class Budgets:
         """Set aside what a call may use, unless a cap has not so much left. Durable on return.
 
         Returns the cap that is reached, if one is: then nothing is set aside. Beside it the caps
-        that are nearly used up and of which nobody was told today.
+        that are nearly used up and of which nobody was told today. What is set aside for the
+        thread still was for a call that a process made before it was killed: it counts as used.
         """
 
         def work(connection: Connection) -> tuple[State | None, Sequence[State]]:
             hold(connection, _LOCK)
-            _free(connection, wanted.thread)
-            states = [self._state(connection, cap, wanted) for cap in caps]
+            self._settle_left(connection, wanted)
+            begun = is_begun(connection, wanted.thread, wanted.turn_from)
+            call = replace(wanted, turns=0) if begun else wanted
+            states = [self._state(connection, cap, call) for cap in caps]
             for state in states:
-                if state.used + wanted.of(state.cap.unit) > state.limit:
+                if state.used + call.of(state.cap.unit) > state.limit:
                     return state, ()
-            connection.execute(insert(reservations), self._row(wanted))
-            return None, [s for s in states if s.is_near and _tell_once(connection, s, wanted)]
+            connection.execute(insert(reservations), self._row(call))
+            return None, [s for s in states if s.is_near and _tell_once(connection, s, call)]
 
         return await self._writer.run(work)
 
+    async def lose(self, thread: str, charge: Charge) -> None:
+        """No reply came of a call that was answered, or may have been: it counts as used."""
+        await self._writer.run(lambda connection: self._ledger.lose(connection, thread, charge))
+
     async def release(self, thread: str) -> None:
-        """Nothing came of the call: what was set aside for it is free again."""
+        """The call was not answered: what was set aside for it is free again."""
 
         def work(connection: Connection) -> None:
             _free(connection, thread)
@@ -95,6 +108,16 @@ class Budgets:
                 self._audit.add(connection, rule_changed(by, "added", what, cap.amount))
 
         await self._writer.run(work)
+
+    def _settle_left(self, connection: Connection, wanted: Wanted) -> None:
+        query = select(reservations).where(reservations.c.thread == wanted.thread)
+        left = connection.execute(query).first()
+        if left is None:
+            return
+        used = Usage(max(0, left.tokens - ANSWER), ANSWER)
+        begins, since = bool(left.turns), wanted.turn_from
+        charge = Charge(wanted.seq - 1, left.author, wanted.model, used, begins, since)
+        self._ledger.lose(connection, wanted.thread, charge)
 
     def _state(self, connection: Connection, cap: Cap, wanted: Wanted) -> State:
         if cap.scope is Scope.TURN:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, case, delete, func, inser
 
 from bot.agent.budgets import Spent
 from bot.agent.charges import Charge, Rates
+from bot.storage.statements import add
 from bot.storage.tables import reservations, usage
 from bot.storage.writer import Writer
 
@@ -37,9 +38,18 @@ class Ledger:
         if not threads:
             return
         now = self._now()
-        rows = [self._row(thread, charge, now) for thread in threads for charge in charged[thread]]
+        rows = [
+            self._row(connection, thread, charge, now)
+            for thread in threads
+            for charge in charged[thread]
+        ]
         connection.execute(insert(usage), rows)
         connection.execute(delete(reservations).where(reservations.c.thread.in_(threads)))
+
+    def lose(self, connection: Connection, thread: str, charge: Charge) -> None:
+        """Write what a call used of which no reply came, in the place of what was set aside."""
+        add(connection, usage, self._row(connection, thread, charge, self._now()))
+        connection.execute(delete(reservations).where(reservations.c.thread == thread))
 
     async def spent(self, since: float, *, author: str = "", channel: str = "") -> Spent:
         """What was used since an epoch second, by one person or in one channel if given."""
@@ -52,7 +62,10 @@ class Ledger:
 
         return await self._writer.run(work)
 
-    def _row(self, thread: str, charge: Charge, now: float) -> Mapping[str, object]:
+    def _row(
+        self, connection: Connection, thread: str, charge: Charge, now: float
+    ) -> Mapping[str, object]:
+        begins = charge.begins and not is_begun(connection, thread, charge.since)
         return {
             "thread": thread,
             "seq": charge.seq,
@@ -64,8 +77,14 @@ class Ledger:
             "output_tokens": charge.usage.output_tokens,
             "cached_tokens": charge.usage.cached_tokens,
             "cost": self.rates.cost(charge.model, charge.usage),
-            "turns": int(charge.begins),
+            "turns": int(begins),
         }
+
+
+def is_begun(connection: Connection, thread: str, since: int) -> bool:
+    """Whether the turn that begins at this journal position is counted, by a call that was lost."""
+    here = (usage.c.thread == thread) & (usage.c.seq >= since) & (usage.c.turns > 0)
+    return connection.execute(select(usage.c.seq).where(here)).first() is not None
 
 
 def between(since: float, until: float) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ import pytest
 
 from bot.agent.budgets import Cap, Scope, Unit, Wanted
 from bot.agent.charges import Rate, Rates
-from bot.agent.entries import Answered, Entry, ModelReply, Usage, User
+from bot.agent.entries import Answered, Entry, ModelReply, Resumed, Usage, User
 from bot.runs.budget import day_began
 from bot.storage.budgets import RESERVED_SECONDS, Budgets
 from bot.storage.database import open_database
@@ -40,7 +40,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     database = open_database(tmp_path / "treadle.db")
     writer = Writer(database.engine)
     ledger = Ledger(writer, RATES, lambda: found.now)
-    budgets = Budgets(writer, lambda: found.now)
+    budgets = Budgets(writer, lambda: found.now, ledger=ledger)
     found = Place(writer, budgets, ledger, Journals(writer, ledger=ledger))
     yield found
     await writer.close()
@@ -135,7 +135,9 @@ async def test_near_a_cap_somebody_is_told_once_a_day(place: Place) -> None:
     await place.journals.append("T:C1:1.0", 0, [ASK, REPLY])
     small = replace(WANTED, money=0.01)
     _, near = await place.budgets.reserve(small, caps)
+    await place.budgets.release(small.thread)
     _, again = await place.budgets.reserve(small, caps)
+    await place.budgets.release(small.thread)
     _, next_day = await place.budgets.reserve(replace(small, day=1.0), caps)
 
     assert [state.used for state in near] == [0.5]
@@ -149,6 +151,23 @@ async def test_what_a_killed_process_set_aside_is_free_again_after_a_while(place
     assert await place.budgets.reserve(replace(WANTED, thread="T:C2:2.0"), caps) == (None, [])
 
 
+async def test_what_a_killed_process_had_asked_for_counts_when_its_thread_goes_on(
+    place: Place,
+) -> None:
+    """Whoever takes the turn up asks again: the endpoint is paid twice, and it is one turn."""
+    caps = [cap(Scope.USER, 1.0), cap(Scope.USER, 1, Unit.TURNS)]
+    wanted = replace(WANTED, model="m", seq=1)
+    await place.budgets.reserve(wanted, caps)
+    assert (await place.budgets.reserve(replace(wanted, seq=2), caps))[0] is None
+    resumed: list[Entry] = [ASK, Resumed("another")]
+    await place.journals.append("T:C1:1.0", 0, resumed)
+    await place.journals.append("T:C1:1.0", 2, [REPLY, Answered(("1.0",))], before=resumed)
+    spent = await place.ledger.spent(0, author="U1")
+    assert (spent.money, spent.tokens, spent.turns, spent.calls) == (0.9, 900_000, 1, 2)
+    (money, turns) = await place.budgets.states(WANTED, caps)
+    assert (money.used, turns.used) == (0.9, 1)
+
+
 async def test_tokens_and_turns_have_caps_of_their_own(place: Place) -> None:
     await place.journals.append("T:C1:1.0", 0, [ASK, REPLY, Answered(("1.0",))])
     for unit, amount, refused in (
@@ -157,7 +176,9 @@ async def test_tokens_and_turns_have_caps_of_their_own(place: Place) -> None:
         (Unit.TURNS, 1, True),
         (Unit.TURNS, 2, False),
     ):
-        reached, _ = await place.budgets.reserve(WANTED, [cap(Scope.USER, amount, unit)])
+        wanted = replace(WANTED, turn_from=3)
+        reached, _ = await place.budgets.reserve(wanted, [cap(Scope.USER, amount, unit)])
+        await place.budgets.release(wanted.thread)
         assert (reached is not None) is refused, (unit, amount)
 
 

@@ -82,6 +82,70 @@ async def test_a_call_that_failed_leaves_nothing_set_aside(desk: Desk) -> None:
         assert await ask(desk) == "Here."
 
 
+async def test_what_a_stopped_call_may_have_used_counts(desk: Desk) -> None:
+    desk.config("[budget]\ntokens_per_user_day = 4000")
+    desk.model.play(lambda _: Say("Slowly.", delay=30))
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle think")
+        await desk.model.asked()
+        await alice.reply("#general", root, "stop")
+        await desk.answered("#general", root, covers=root)
+        notice = await ask(desk)
+    assert "the budget of 4,000 tokens for one person a day has no room" in notice
+    assert len(desk.model.requests) == 1
+
+
+async def test_a_turn_that_was_stopped_before_its_first_reply_was_begun(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1")
+    desk.model.play(lambda _: Say("Slowly.", delay=30))
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle think")
+        await desk.model.asked()
+        await alice.reply("#general", root, "stop")
+        await desk.answered("#general", root, covers=root)
+        notice = await ask(desk)
+    assert "the budget of 1 turns for one person a day has no room" in notice
+
+
+async def test_a_turn_that_a_restart_breaks_off_counts_as_one(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1")
+    desk.model.play(lambda _: Say("Slowly.", delay=30))
+    async with desk.treadle():
+        root = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.model.asked()
+    desk.model.play([Say("One."), Say("Two.")])
+    async with desk.treadle():
+        assert (await desk.answered("#general", root, covers=root)).startswith("One.")
+        assert "has no room" in await ask(desk)
+
+
+@pytest.mark.parametrize("budget", ["[budget]\ntokens_per_user_day = 9000", ""])
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+async def test_a_reply_that_is_no_use_was_used_all_the_same(
+    desk: Desk, budget: str, finish: str
+) -> None:
+    desk.config(budget)
+    desk.model.play([Say("I look.", calls=(LOOK,), finish=finish, usage=(4000, 4500)), Say("So.")])
+    async with desk.treadle():
+        await ask(desk)
+        used = await desk.command("alice", "usage")
+        again = await ask(desk)
+    assert "8,500 tokens" in used
+    assert ("has no room" in again) is bool(budget)
+
+
+async def test_an_endpoint_that_counts_backwards_gives_nothing_back(desk: Desk) -> None:
+    desk.config("[budget]\ntokens_per_user_day = 4000")
+    desk.model.play([Say("One.", usage=(-1_000_000, 5)), *[Say("More.", usage=(3000, 5))] * 2])
+    async with desk.treadle():
+        await ask(desk)
+        await ask(desk)
+        notice = await ask(desk)
+    assert "has no room" in notice
+
+
 async def test_the_report_of_the_command_is_a_table_or_csv_also_while_the_bot_runs(
     desk: Desk, repository: Path
 ) -> None:
