@@ -5,11 +5,22 @@ A turn is charged to whoever wrote the first of the messages that it answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from bot.agent import context
-from bot.agent.entries import Entry, ModelReply, Summary, Usage, User, open_turn
+from bot.agent.entries import (
+    Answered,
+    Entry,
+    Failed,
+    ModelReply,
+    Stopped,
+    Summary,
+    Usage,
+    User,
+    open_turn,
+)
 
 MILLION = 1_000_000
 
@@ -66,17 +77,33 @@ def charges(before: Sequence[Entry], new: Sequence[Entry]) -> list[Charge]:
     """What appending `new` to a journal that holds `before` is to be charged."""
     if not any(_call(entry) for entry in new):
         return []
-    entries = [*before, *new]
+    turn, since = list(open_turn(before)), len(before)
+    since -= len(turn)
+    sizes = _sizes(before, new)
     found: list[Charge] = []
-    for seq in range(len(before), len(entries)):
-        if (call := _call(entries[seq])) is not None:
+    for seq, entry in enumerate(new, len(before)):
+        if (call := _call(entry)) is not None:
             model, counted = call
-            turn = open_turn(entries[:seq])
-            begins = not any(_call(entry) for entry in turn)
-            usage = counted if tokens(counted) else _estimate(entries, seq)
-            since = seq - len(turn)
+            begins = not any(_call(earlier) for earlier in turn)
+            usage = counted if tokens(counted) else _estimate(entry, sizes(seq - len(before)))
             found.append(Charge(seq, author(turn), model, usage, begins, since))
+        turn.append(entry)
+        if isinstance(entry, Answered | Stopped | Failed):
+            turn, since = [], seq + 1
     return found
+
+
+def _sizes(before: Sequence[Entry], new: Sequence[Entry]) -> Callable[[int], int]:
+    """The tokens of a request made where so many of the `new` entries are there, about."""
+    sizes: list[int] = []
+
+    def size(count: int) -> int:
+        if not sizes:  # not sooner: mostly the endpoint counts
+            first = context.size(before, context.PROMPT)
+            sizes.extend(accumulate(map(context.weight, new), initial=first))
+        return sizes[count]
+
+    return size
 
 
 def lost(entries: Sequence[Entry], model: str, usage: Usage) -> Charge:
@@ -87,11 +114,10 @@ def lost(entries: Sequence[Entry], model: str, usage: Usage) -> Charge:
     return Charge(len(entries), author(turn), model, usage, begins, since)
 
 
-def _estimate(entries: Sequence[Entry], seq: int) -> Usage:
+def _estimate(said: Entry, asked: int) -> Usage:
     """For an endpoint that does not count."""
-    said = entries[seq]
     output = context.tokens(said.text) if isinstance(said, Summary) else context.weight(said)
-    return Usage(context.size(entries[:seq], context.PROMPT), output)
+    return Usage(asked, output)
 
 
 def author(turn: Sequence[Entry]) -> str:

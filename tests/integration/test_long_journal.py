@@ -41,6 +41,7 @@ def turns(entries: int) -> list[Entry]:
     return journal
 
 
+@pytest.mark.wall_clock
 async def test_a_thread_of_ten_thousand_entries_is_read_and_asked_about_in_50_ms(
     database: Database,
 ) -> None:

@@ -469,6 +469,7 @@ async def test_a_thread_of_ten_thousand_entries_starts_its_next_call_in_50_ms(wi
     assert best_of(5, measured) <= 0.05 * slowness()
 
 
+@pytest.mark.wall_clock
 async def test_what_the_client_library_adds_is_within_the_50_ms_too() -> None:
     """From the question to its arrival at the endpoint: 0.9 MB in 5,700 messages."""
     arrived: list[float] = []

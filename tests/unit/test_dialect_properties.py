@@ -219,6 +219,7 @@ LONG: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("shape", LONG)
 def test_a_reply_ten_times_as_long_takes_at_most_fifteen_times_as_long(shape: str) -> None:
     make = LONG[shape]

@@ -351,6 +351,7 @@ CHUNKS: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("name", CHUNKS)
 def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(name: str) -> None:
     """CPU time, best of two; the garbage collector (x1.5 for a million tokens) is not measured."""
