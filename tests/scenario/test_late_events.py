@@ -55,7 +55,7 @@ async def test_what_completes_a_message_while_its_author_is_looked_up_is_not_los
     desk.model.play(lambda _: Say("Ok."))
     general = desk.slack.channel("#general")
     async with desk.treadle():
-        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "users.info", seconds=0.7))
+        desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "users.info", seconds=2.0))
         ts = desk.slack.clock.ts()
         message: Json = {"channel": general.id, "ts": ts, "user": "U0ALICE"}
         message["text"] = f"<@{BOT_USER_ID}> see"
