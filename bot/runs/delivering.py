@@ -15,7 +15,7 @@ async def delivery_stop(
     door: Door, journal: Sequence[Entry], items: Sequence[StoredItem]
 ) -> StoredItem | None:
     """The first item that stops the delivery of the latest answer, by somebody who may."""
-    answer = _latest_answer(journal)
+    answer = latest_answer(journal)
     for stored in merged(items) if answer is not None else ():
         item = stored.item
         if item.kind is not Kind.STOP or not _is_about(answer, item):
@@ -32,12 +32,12 @@ def stopped_delivery(
 
     It answers for the messages of an answer that will not stand there, and for those in `said`.
     """
-    answer = _latest_answer(journal)
+    answer = latest_answer(journal)
     owed = answer.covers if answer is not None and posted < parts else ()
     return Stopped((*owed, *said), name, posted, parts)
 
 
-def _latest_answer(journal: Sequence[Entry]) -> Answered | None:
+def latest_answer(journal: Sequence[Entry]) -> Answered | None:
     """The answer with which the latest turn ended, if it was one."""
     endings = (e for e in reversed(journal) if isinstance(e, Answered | Failed | Stopped))
     ending = next(endings, None)
