@@ -18,7 +18,7 @@ async def delivery_stop(
 
     A reaction on a message that waits to be taken is about that one.
     """
-    answer = _latest_answer(journal)
+    answer = latest_answer(journal)
     waiting = {stored.item.ts for stored in items if stored.item.kind is Kind.MESSAGE}
     for stored in merged(items) if answer is not None else ():
         item = stored.item
@@ -36,12 +36,12 @@ def stopped_delivery(
 
     It answers for the messages of an answer that will not stand there, and for those in `said`.
     """
-    answer = _latest_answer(journal)
+    answer = latest_answer(journal)
     owed = answer.covers if answer is not None and posted < parts else ()
     return Stopped((*owed, *said), name, posted, parts)
 
 
-def _latest_answer(journal: Sequence[Entry]) -> Answered | None:
+def latest_answer(journal: Sequence[Entry]) -> Answered | None:
     """The answer with which the latest turn ended, if it was one."""
     endings = (e for e in reversed(journal) if isinstance(e, Answered | Failed | Stopped))
     ending = next(endings, None)

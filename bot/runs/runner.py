@@ -59,6 +59,8 @@ class Runner:
         try:
             journal = await self._journal(stored, thread, view, signals)
             while journal is not None:
+                if not journal.is_open and await journal.stopped():
+                    await journal.break_off()  # of an answer that an earlier process left half told
                 if journal.parked or not journal.is_open:
                     await journal.take_inbox()  # an open turn takes it when its calls are done
                 while not await _unless_stopped(journal, partial(self._turn, journal, view)):

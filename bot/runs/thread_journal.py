@@ -10,7 +10,7 @@ from bot.agent.approvals import pending
 from bot.agent.entries import Entry, ToolStarted, covers, open_turn
 from bot.agent.work import interruptions
 from bot.errors import ItemChanged, Leaving
-from bot.runs.delivering import delivery_stop, stopped_delivery
+from bot.runs.delivering import delivery_stop, latest_answer, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
 from bot.storage.inbox import Inbox
@@ -84,6 +84,8 @@ class ThreadJournal:
         if not self.signals.stop.is_set():
             return False
         self.signals.stop.clear()
+        if not (self.is_open or latest_answer(self._entries)):
+            return False
         items = await self._inbox.waiting(self.thread)
         if self.is_open:
             return await self._intake.stops(self._entries, items)

@@ -284,7 +284,7 @@ async def test_a_card_that_a_process_left_behind_is_brought_up_to_date_by_the_ne
         root, card = await question(desk)
         desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "chat.update", seconds=60.0))
         await desk.slack.person("ada").click(card, "treadle_approve")
-        await desk.until(lambda: len(desk.model.requests) == 2)
+        await desk.model.asked(2)
     assert has_buttons(now_shown(desk, card))
     desk.slack.fail()
     async with desk.treadle():

@@ -116,7 +116,7 @@ async def test_a_call_of_two_people_without_grants_cannot_be_approved_for_the_th
     desk.model.play([Say("I look.", delay=1.0, calls=(("list_dir", "{}"),)), write("reports/1")])
     async with desk.treadle():
         root = await desk.slack.person("alice").say("#general", "@treadle write")
-        await desk.until(lambda: desk.model.requests)
+        await desk.model.asked()
         await goes_on(desk, root, "bob")
         (card,) = await desk.until(lambda: cards(desk, root))
 

@@ -117,7 +117,7 @@ async def test_a_yes_counts_once_for_a_call_that_comes_again(desk: Desk) -> None
     async with desk.treadle():
         root, first = await question(desk)
         await desk.slack.person("ada").click(first, "treadle_approve")
-        await desk.until(lambda: len(desk.model.requests) == 2)
+        await desk.model.asked(2)
         (desk.workspace() / "n.txt").unlink()
         second = await asked_anew(desk, root, first)
         await desk.slack.person("ada").click(second, "treadle_deny")

@@ -182,7 +182,7 @@ async def test_a_stop_before_the_turn_begins_lets_it_never_begin(desk: Desk) -> 
     async with desk.treadle():
         desk.slack.fail(FaultRule(Effect.SLOW_BEFORE, "chat.postMessage", seconds=1.5, count=1))
         root = await alice.say("#general", "@treadle one")
-        await desk.until(lambda: desk.model.requests)
+        await desk.model.asked()
         queued = await alice.reply("#general", root, "two")
         await alice.react("#general", queued, "no_entry")
         notice = await desk.answered("#general", root, covers=queued)

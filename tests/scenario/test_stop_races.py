@@ -35,3 +35,26 @@ async def test_a_stop_while_an_answer_in_doubt_is_looked_for_does_not_lose_it(de
         await desk.nothing_is_left_to_do()
 
     assert len(desk.bot_replies("#general", root)) == 1
+
+
+async def test_a_stop_while_treadle_is_away_leaves_out_the_rest_of_a_long_answer(
+    desk: Desk,
+) -> None:
+    desk.slack.change(hold_while_offline=True)
+    text = "\n\n".join(f"Paragraph {n} " + "of many words " * 40 for n in range(60))
+    desk.model.play([Say(text)])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        desk.slack.fail(FaultRule(Effect.RATE_LIMIT, POST, skip=1, seconds=60, count=1))
+        root = await alice.say("#general", "@treadle report")
+        await desk.until(lambda: len(desk.slack.log.of(POST)) == 2)
+    said = await alice.reply("#general", root, "stop")
+    async with desk.treadle():
+        notice = await desk.answered("#general", root, covers=root)
+        assert await desk.answered("#general", root, covers=said) == notice
+        await desk.nothing_is_left_to_do()
+
+    first, last = desk.bot_replies("#general", root)
+    assert first.startswith("Paragraph 0 ")
+    assert last == notice
+    assert "1 were posted, the rest is left out." in notice
