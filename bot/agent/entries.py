@@ -215,7 +215,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Somebody stopped the turn.
+    """Somebody stopped the turn: `by` is their name, `author` their id where it is known.
 
     Or, where `parts` is not 0, the delivery of its answer: of so many messages, `posted` stand.
     """
@@ -224,6 +224,7 @@ class Stopped:
     by: str
     posted: int = 0
     parts: int = 0
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,9 @@ def _said(
             yield Kind.TURN_RESUMED, {"by": owner}
         case Answered(covers=covers):
             yield Kind.TURN_ENDED, {"how": "answered", "covers": covers}
-        case Stopped(covers=covers, by=by):
-            yield Kind.TURN_ENDED, {"how": "stopped", "by": by, "covers": covers}
+        case Stopped(covers=covers, by=by, author=author):
+            who: dict[str, Json] = {"who": author} if author else {}
+            yield Kind.TURN_ENDED, {"how": "stopped", "by": by, **who, "covers": covers}
         case Failed(covers=covers, text=text, error_id=error_id):
             how: dict[str, Json] = {"how": "failed", "why": text, "error_id": error_id}
             yield Kind.TURN_ENDED, {**how, "covers": covers}

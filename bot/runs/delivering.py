@@ -30,15 +30,20 @@ async def delivery_stop(
 
 
 def stopped_delivery(
-    journal: Sequence[Entry], said: tuple[str, ...], name: str, posted: int, parts: int
+    journal: Sequence[Entry],
+    said: tuple[str, ...],
+    name: str,
+    posted: int,
+    parts: int,
+    author: str,
 ) -> Stopped:
-    """The entry of a stop by `name`; so many messages of the answer stand, of so many.
+    """The entry of a stop by `author`, called `name`; so many messages of the answer stand, of so many.
 
     It answers for the messages of an answer that will not stand there, and for those in `said`.
     """
     answer = latest_answer(journal)
     owed = answer.covers if answer is not None and posted < parts else ()
-    return Stopped((*owed, *said), name, posted, parts)
+    return Stopped((*owed, *said), name, posted, parts, author)
 
 
 def latest_answer(journal: Sequence[Entry]) -> Answered | None:

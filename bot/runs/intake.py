@@ -192,7 +192,7 @@ class Intake:
             return [Refused((item.ts,), words.nothing_to_stop(), item.author)]
         said = (item.ts,) if item.text else ()
         name = await self.people.name(item.author, item.team)
-        return [Stopped((*covers(open_turn(journal)), *said), name)]
+        return [Stopped((*covers(open_turn(journal)), *said), name, author=person.id)]
 
     async def _quoted(self, journal: Sequence[Entry], item: Item) -> list[Entry]:
         """The thread's messages from before the bot was called into it."""

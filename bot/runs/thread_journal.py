@@ -107,7 +107,7 @@ class ThreadJournal:
         older = [stored for stored in items if float(stored.item.ts) < float(stop.item.ts)]
         ends_more = self._intake.addressed(self._entries, self._root_addressed, older)
         said = () if ends_more or not stop.item.text else (stop.item.ts,)
-        stopped = stopped_delivery(self._entries, said, name, *standing)
+        stopped = stopped_delivery(self._entries, said, name, *standing, stop.item.author)
         handled = None if ends_more else stop.id
         await self._unchanged(lambda: self._take([stopped], handled))
 

@@ -145,8 +145,21 @@ async def test_a_stop_is_recorded(desk: Desk) -> None:
         await desk.answered("#general", root, covers=root)
 
     (end,) = bodies(desk, "turn_ended")
-    assert (end["how"], end["by"]) == ("stopped", "alice")
+    assert (end["how"], end["by"], end["who"]) == ("stopped", "alice", "U0ALICE")
     assert bodies(desk, "ignored") == []
+
+
+async def test_an_admin_who_stops_by_command_is_named_by_id(desk: Desk) -> None:
+    """Anybody can call themselves what they like in Slack."""
+    desk.model.play(lambda _: Say("Slowly.", delay=10))
+    async with desk.treadle(**KEY):
+        root = await desk.slack.person("alice").say("#general", "@treadle think")
+        await desk.model.asked()
+        await desk.command("ada", "stop")
+        await desk.answered("#general", root, covers=root)
+
+    (end,) = bodies(desk, "turn_ended")
+    assert (end["how"], end["who"]) == ("stopped", "U0ADA")
 
 
 async def test_the_trail_can_be_proved_beside_the_running_process_and_over_restarts(
