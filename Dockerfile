@@ -4,8 +4,9 @@ RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap git 
     && useradd --uid 10001 --create-home treadle \
     && install -d -o treadle -g treadle /srv/treadle
 WORKDIR /opt/treadle
-COPY requirements.lock requirements-build.lock ./
-RUN pip install --no-cache-dir --require-hashes -r requirements.lock -r requirements-build.lock
+# With the packages for PostgreSQL: 8 MB that only TREADLE_DATABASE_URL=postgresql://… loads.
+COPY requirements-cluster.lock requirements-build.lock ./
+RUN pip install --no-cache-dir --require-hashes -r requirements-cluster.lock -r requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY bot bot
 COPY tools tools

@@ -73,6 +73,8 @@ lock: ## write the lock files anew (needs uv)
 	  --no-header --no-annotate pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate --extra dev --extra cluster pyproject.toml -o requirements-dev.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate --extra cluster pyproject.toml -o requirements-cluster.lock
 	printf 'hatchling>=1.27\neditables>=0.5\n' | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate -c requirements-dev.lock - -o requirements-build.lock
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-build.lock"]
+LOCKS = [f"requirements{name}.lock" for name in ("", "-cluster", "-dev", "-build")]
 NEEDED = [
     "bot/__main__.py",
     "bot/storage/migrations/env.py",
