@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# Much of what a test does is to wait, so one more than there are cores.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 
 .PHONY: help setup bubblewrap demo test check bench chaos lock clean
 .DEFAULT_GOAL := help
@@ -51,8 +53,8 @@ setup: $(VENV)/.runtime bubblewrap ## install the pinned dependencies into .venv
 demo: $(VENV)/.runtime bubblewrap ## a small Slack workspace in your browser; no account, no key
 	@$(BIN)/treadle demo
 
-test: $(VENV)/.dev bubblewrap check ## all tests
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(VENV)/.dev bubblewrap check ## all tests; WORKERS processes share them
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import directions
 	@$(BIN)/ruff format --check bot tools tests
