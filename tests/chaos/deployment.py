@@ -12,7 +12,7 @@ import sys
 from asyncio.subprocess import Process
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 TERM_SECONDS = 30.0
 """SIGTERM must have ended a process by then; ten are promised, on a host that is not busy."""
 ORPHAN_SECONDS = 10.0
+GIVES_UP_SECONDS = 5.0
 READY = b"Ctrl-C stops"
 """`treadle run` says so once it takes events."""
 LOG_ROOM = 64 * 1024
@@ -83,8 +84,6 @@ class Embedded:
         self._home, self._environ = home, environ
         self._running: Process | None = None
         self._log_from = 0
-        self._starved: Process | None = None
-        """It had not started yet when the disk was full, and may have given up."""
         self.deaths: list[str] = []
         self.did: Counter[str] = Counter()
         self.orphan_seconds = ORPHAN_SECONDS
@@ -116,29 +115,38 @@ class Embedded:
         await self.start()
 
     async def trouble(self, dice: random.Random) -> None:
-        """The disk is full: no file may grow beyond the log's size, as the database's would."""
+        """The disk is full: no file may grow beyond the log's size, as the database's would.
+
+        What is just starting may give up then, and is started again.
+        """
         process = self._running
         if process is None or process.returncode is not None:
             return
         self.did["full disk"] += 1
         log = (self._home / "treadle.log").read_bytes()
-        self._starved = None if READY in log[self._log_from :] else process
+        starting = READY not in log[self._log_from :]
         room = len(log) + LOG_ROOM
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, before[1]))
         await asyncio.sleep(dice.uniform(0.2, 2.0))
-        if process.returncode is None:
+        if starting:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), GIVES_UP_SECONDS)
+        if (code := self._code()) is None:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
+        elif starting and code == 1:
+            self.did["start on a full disk"] += 1
+            await self.start()
 
     async def stop(self) -> None:
         await self._end(signal.SIGTERM)
 
+    def _code(self) -> int | None:
+        return None if self._running is None else self._running.returncode
+
     async def _end(self, number: signal.Signals) -> int:
         process = self._running
         assert process is not None
-        if process is self._starved and process.returncode == 1:
-            self.did["start on a full disk"] += 1
-            return process.pid
         return await end(process, number, self.deaths)
 
     def idle(self) -> bool:

@@ -29,8 +29,8 @@ class Plan:
         return random.Random(f"{self.seed} {purpose}")
 
 
-SHORT = Plan(seed=0, threads=80, channels=40, storm=12.0, kill_every=3.0, calm=150.0)
-SHORT_CLUSTER = Plan(seed=0, threads=50, channels=25, storm=8.0, kill_every=2.5, calm=150.0)
+SHORT = Plan(seed=0, threads=80, channels=40, storm=10.0, kill_every=3.5, calm=150.0)
+SHORT_CLUSTER = Plan(seed=0, threads=50, channels=25, storm=8.0, kill_every=3.0, calm=150.0)
 """A dead worker is noticed after twenty seconds, so that there is less time for the rest."""
 
 

@@ -19,6 +19,7 @@ from tools.sandbox.contract import Mode, SandboxSettings
 from tools.sandbox.family import end_family
 from tools.sandbox.landlock_kernel import NEEDED_ABI, landlock_abi
 from tools.sandbox.probe import find_confinement, owner_of
+from tools.sandbox.profile import GATE
 
 MODES = [
     pytest.param("bwrap", marks=pytest.mark.needs("bwrap")),
@@ -183,3 +184,42 @@ def test_a_family_is_ended_though_each_of_it_has_a_session_of_its_own() -> None:
 
         assert root.wait(5) == -signal.SIGKILL
         assert within(GONE_WITHIN, lambda: not running(one))
+
+
+PARENT = """
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+allow = (6).to_bytes(2, "little") + bytes(2) + (0x7FFF0000).to_bytes(4, "little")
+def confine():
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.byref(Program(1, allow)), 0, 0) == 0
+gate, alive = os.pipe()
+os.set_inheritable(gate, True)
+if not os.fork():
+    confine()
+    os.execv("/usr/bin/bash", ["bash", "-c", sys.argv[1], str(gate), "/usr/bin/echo", "begun"])
+time.sleep(0.5)
+if sys.argv[2] == "dies":
+    os.close(alive)
+    os.write(1, b"dead ")
+else:
+    os.write(1, b"bound ")
+confine()
+os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+"""Stands for the process of bubblewrap above a command: it takes its filter later than that."""
+
+
+@pytest.mark.parametrize(
+    ("lot", "told", "code"), [("binds", b"bound begun\n", 0), ("dies", b"dead ", 125)]
+)
+def test_a_command_waits_until_the_process_above_it_is_bound(
+    lot: str, told: bytes, code: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT, GATE, lot], stdout=subprocess.PIPE, timeout=30, check=False
+    )
+
+    assert (done.stdout, done.returncode) == (told, code)

@@ -60,11 +60,21 @@ BARE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 """The environment of bubblewrap itself, which commands could read."""
 FORWARDER = "/run/forwarder.py"
 PRLIMIT = "/usr/bin/prlimit"
-GATE = 'read -t 0 -u "$0" && exit 125; gate=$0; exec {gate}<&-; exec "$@"'
+GATE = """
+of() { found=; while read -r name value; do [[ $name == "$2:" ]] && found=$value; done; } \
+  < "/proc/$1/status"
+of self PPid; above=$found
+of self Seccomp_filters; mine=$found
+while of "$above" Seccomp_filters; [[ $found && $found != "$mine" ]]; do :; done 2>/dev/null
+read -t 0 -u "$0" && exit 125
+gate=$0; exec {gate}<&-; exec "$@"
+"""
 """Bash that becomes its arguments, unless there is no writer left to the pipe $0.
 
-Once it runs, every process of bubblewrap is bound to the one before it, the first to the bot. Who
-dies before that takes none of them along; but then the pipe is at its end, and nothing is started.
+By then every process of bubblewrap is to be bound to the one before it, the first to the bot. The
+one above binds itself just before it takes the filter that we have already, so that is waited for
+(its place: bubblewrap.c, do_init; a kernel before 5.9 does not say how many filters there are).
+Who dies before that takes none along; but then the pipe is at its end, and nothing is started.
 """
 
 
