@@ -46,7 +46,7 @@ from bot.storage.audit import Audit
 from bot.storage.capabilities import Capabilities
 from bot.storage.deliveries import Deliveries
 from bot.storage.inbox import Inbox
-from bot.storage.items import ENDING, Item
+from bot.storage.items import Item
 from bot.storage.journal import Journals, new_owner
 from bot.storage.limits import EventLimits
 from bot.storage.refusals import Refusals
@@ -173,9 +173,8 @@ class Core:
         """Stores an item, then wakes its thread; durable on return."""
 
         async def store(item: Item) -> None:
-            item = await self.inbox.located(item)
-            if await self.inbox.store(item):
-                runs.wake(item.thread, stop=item.kind in ENDING)
+            if (news := await self.inbox.store(item)) is not None:
+                runs.wake(news.thread, stop=news.ending)
 
         return store
 

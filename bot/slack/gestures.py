@@ -22,7 +22,7 @@ STOP_BUTTON = "treadle_stop"
 def read_reaction(body: Payload, me: Self) -> Item | None:
     """A stop, for a ✖ that a person puts on a message; None for every other reaction.
 
-    Slack does not say in which thread the message stands (`Inbox.located` finds out).
+    Slack does not say in which thread the message stands (`Inbox.store` finds out).
     """
     event = mapping_of(body, "event")
     on = mapping_of(event, "item")

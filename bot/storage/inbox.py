@@ -45,24 +45,27 @@ class Inbox:
     ) -> None:
         self._writer, self._redact, self._on_stored = writer, redact, on_stored
 
-    async def store(self, item: Item) -> bool:
+    async def store(self, item: Item) -> News | None:
         """Store the item if its thread is the bot's or it engages one; durable on return.
 
-        True if the thread has new work. A repeated item changes nothing, except that a later
-        delivery of a waiting message which holds more completes it.
+        What there is to do then, if its thread has new work. A repeated item changes nothing,
+        except that a later delivery of a waiting message which holds more completes it. Slack does
+        not say in which thread the message stands that a reaction is on; if nobody here knows
+        either, it waits for that message.
         """
         now = time.time()
         files = tuple(map(self._redact, item.files))
         text, reason = self._redact(item.text), self._redact(item.reason)
         safe = replace(item, text=text, files=files, reason=reason)
-        stored = False
+        stored: News | None = None
 
-        def work(connection: Connection) -> bool:
+        def work(connection: Connection) -> News | None:
             nonlocal stored
-            hold(connection, item.thread)
-            if news := _store(connection, safe, now):
+            placed = _placed(connection, safe)
+            hold(connection, placed.thread)
+            if news := _store(connection, placed, now):
                 perform(connection, self._on_stored(news))
-                stored = True  # and stays so if this is run again because no answer came
+                stored = news  # and stays so if this is run again because no answer came
             return stored
 
         return await self._writer.run(work, item.thread)
@@ -79,16 +82,6 @@ class Inbox:
 
         found = await self._writer.run(work)
         return sorted(found, key=lambda stored: (float(stored.item.ts), stored.id))
-
-    async def located(self, item: Item) -> Item:
-        """The item in the thread of the message that it is about: Slack does not always say.
-
-        What is about a message that nobody knows is taken to be about the root of a thread.
-        """
-        if item.root_ts:
-            return item
-        root = await self._writer.run(lambda connection: _root_of(connection, item))
-        return replace(item, root_ts=root or item.about)
 
     async def overheard(self, item: Item) -> bool:
         """Whether replies came to this thread, not long before it was the bot's."""
@@ -122,7 +115,7 @@ def _store(connection: Connection, item: Item, now: float) -> News | None:
             {"root_addressed": True} if item.engages and item.is_root else {}
         )
         connection.execute(update(threads).where(threads.c.thread == item.thread).values(change))
-    return News(item.thread, not busy, item.kind in ENDING)
+    return News(item.thread, not busy, item.kind in ENDING or _adopt(connection, item))
 
 
 def _row(item: Item, now: float) -> dict[str, object]:
@@ -135,6 +128,16 @@ def _row(item: Item, now: float) -> dict[str, object]:
         "body": dump(item),
         "received_at": now,
     }
+
+
+def _placed(connection: Connection, item: Item) -> Item:
+    """The item in the thread of the message that it is about.
+
+    If that is not known, in a thread of which that message would be the root.
+    """
+    if item.root_ts:
+        return item
+    return replace(item, root_ts=_root_of(connection, item) or item.about)
 
 
 def _root_of(connection: Connection, item: Item) -> str | None:
@@ -158,6 +161,20 @@ def _keep_early(connection: Connection, item: Item, now: float) -> None:
     )
     connection.execute(delete(inbox).where(gone))
     add(connection, inbox, _row(item, now))
+
+
+def _adopt(connection: Connection, message: Item) -> bool:
+    """Take stops along that came before the reply which they are about; whether there are any."""
+    if message.kind is not Kind.MESSAGE or message.is_root:
+        return False
+    early = replace(message, root_ts=message.ts).thread
+    waiting = (inbox.c.thread == early) & (inbox.c.kind == Kind.STOP) & inbox.c.taken_seq.is_(None)
+    rows = connection.execute(select(inbox.c.id, inbox.c.body).where(waiting)).all()
+    for row in rows:
+        body = dump(replace(load(row.body), root_ts=message.root_ts))
+        moved = {"thread": message.thread, "body": body}
+        connection.execute(update(inbox).where(inbox.c.id == row.id).values(moved))
+    return bool(rows)
 
 
 def _complete(connection: Connection, item: Item) -> bool:
