@@ -173,7 +173,7 @@ class Core:
         """Stores an item, then wakes its thread; durable on return."""
 
         async def store(item: Item) -> None:
-            if news := await self.inbox.store(item):
+            if (news := await self.inbox.store(item)) is not None:
                 runs.wake(news.thread, stop=news.ending)
 
         return store

@@ -51,7 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "needs(*programs): skipped where a program is missing; in CI that is a failure"
     )
     config.addinivalue_line(
-        "markers", "wall_clock: promises a time or how it grows; a busy host gets two more tries to keep it"
+        "markers",
+        "wall_clock: promises a time or how it grows; a busy host gets two more tries to keep it",
     )
     for name in list(os.environ):
         if name not in KEPT and (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -60,6 +61,7 @@ class ThreadJournal:
 
     async def append(self, *entries: Entry) -> None:
         await self._append(entries)
+        await asyncio.sleep(0)  # who was stopped meanwhile does nothing of what follows
         # A tool that is written down as started has to be run now: it never is again.
         if self.is_open and not self.parked and not isinstance(entries[-1], ToolStarted):
             self._unless_leaving()

@@ -28,6 +28,8 @@ from bot.parts import Core, open_core
 from bot.policy import Verdict
 from bot.rehearsal import RehearsalModel
 from bot.runs.local import LocalRuns
+from bot.runs.ports import Signals
+from bot.runs.thread_journal import ThreadJournal
 from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 
@@ -285,3 +287,28 @@ async def test_a_turn_that_broke_off_and_waits_for_the_others_can_be_stopped_at_
 
     assert isinstance(entries[-1], Stopped)
     assert not any(isinstance(entry, ModelReply) for entry in entries)
+
+
+async def test_a_stop_while_the_start_of_a_tool_is_written_down_keeps_the_tool_from_running(
+    tmp_path: Path,
+) -> None:
+    """One in a thread of its own could not be broken off any more."""
+    people, wall, ran = TerminalPeople(), Wall(), []
+    async with process(tmp_path, wall) as (core, _):
+        runner = core.runner(wall, people, people)
+        stored = await core.journals.read(THREAD)
+        journal = ThreadJournal(core.journals, core.inbox, runner.intake, stored, Signals(), wall)
+
+        async def start() -> None:
+            await journal.append(ToolStarted("c1"))
+            ran.append("c1")
+
+        starting = asyncio.create_task(start())
+        await asyncio.sleep(0)  # it waits for the database
+        starting.cancel()
+        await asyncio.wait({starting})
+
+        assert starting.cancelled()
+        assert ran == []
+        assert list(journal.entries) == [ToolStarted("c1")], "it may have happened"
+        assert (await core.journals.read(THREAD)).entries == (ToolStarted("c1"),)

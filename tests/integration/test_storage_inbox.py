@@ -370,3 +370,30 @@ async def test_no_secret_reaches_the_inbox(store: Store) -> None:
     assert "hunter2" not in str(body)
     (stored,) = await inbox.waiting(THREAD)
     assert stored.item.files == (f"{MARK}.txt",)
+
+
+async def test_a_stop_on_a_reply_that_is_not_there_yet_waits_for_it(store: Store) -> None:
+    """It may end what is going on, so whoever is at the thread looks at once."""
+    await store.inbox.store(ROOT_ITEM)
+    stop = replace(ROOT_ITEM, kind=Kind.STOP, root_ts="", ts="100.3", text="", event_id="E3")
+    on_reply = replace(stop, about="100.2", addressing=Addressing.OPEN)
+    assert await store.inbox.store(on_reply) is None
+    news = await store.inbox.store(reply("100.2"))
+
+    assert news is not None
+    assert news.ending
+    waiting = [stored.item for stored in await store.inbox.waiting(ROOT_ITEM.thread)]
+    assert [item.kind for item in waiting] == [Kind.MESSAGE, Kind.MESSAGE, Kind.STOP]
+    assert {item.thread for item in waiting} == {ROOT_ITEM.thread}
+    assert await store.inbox.store(on_reply) is None, "it is there already"
+
+
+async def test_a_stop_on_a_reply_is_put_into_the_thread_of_the_reply(store: Store) -> None:
+    await store.inbox.store(ROOT_ITEM)
+    await store.inbox.store(reply("100.2"))
+    stop = replace(ROOT_ITEM, kind=Kind.STOP, root_ts="", ts="100.3", text="", event_id="E3")
+    on_reply = replace(stop, about="100.2", addressing=Addressing.OPEN)
+    news = await store.inbox.store(on_reply)
+
+    assert news is not None
+    assert news.thread == ROOT_ITEM.thread

@@ -58,3 +58,23 @@ async def test_a_stop_while_treadle_is_away_leaves_out_the_rest_of_a_long_answer
     assert first.startswith("Paragraph 0 ")
     assert last == notice
     assert "1 were posted, the rest is left out." in notice
+
+
+async def test_a_stop_that_slack_delivers_before_the_reply_that_it_is_about_holds(
+    desk: Desk,
+) -> None:
+    """Slack does not say in which thread the message stands that a reaction is on."""
+    desk.model.play([Say("One."), Say("Never.")])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle one")
+        await desk.answered("#general", root, covers=root)
+        desk.slack.fail(FaultRule(Effect.HOLD, "message", count=1))
+        second = await alice.reply("#general", root, "two")
+        await alice.react("#general", second, "x")
+        await desk.slack.until_delivered()
+        desk.slack.courier.release()
+        notice = await desk.answered("#general", root, covers=second)
+
+    assert notice.startswith("Stopped by alice.")
+    assert len(desk.model.requests) == 1
