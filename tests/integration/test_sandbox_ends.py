@@ -9,7 +9,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -47,7 +47,8 @@ def marked() -> Iterator[list[str]]:
         yield marks
     finally:
         for process in survivors(marks):
-            os.kill(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(process, signal.SIGKILL)
 
 
 def survivors(marks: list[str]) -> list[int]:
