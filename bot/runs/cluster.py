@@ -149,8 +149,9 @@ class ClusterRuns:
 
     async def _claimed(self, thread: str, signals: Signals) -> None:
         """Work on the thread for as long as it is ours and has work."""
-        claims = self._yard.claims
-        while (claim := await claims.claim(thread)) is not Claim.OTHERS:
+        signals.arrived.clear()  # what comes from here on is a reason to look once more
+        while (claim := await self._yard.claims.claim(thread)) is not Claim.OTHERS:
+            signals.set()
             if claim is Claim.LEFT:
                 log.warning("%s", words.taken_over(thread))
                 self._left(thread)
@@ -163,8 +164,7 @@ class ClusterRuns:
             finally:
                 self._ours.discard(thread)
             await asyncio.sleep(AGAIN_SECONDS)
-            signals.set()
-        signals.arrived.clear()
+            signals.arrived.clear()
 
     async def _look(self) -> None:
         """What a ring should have told, and whether our threads are still ours."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, text
 
 from bot.agent.entries import Overheard
 from bot.errors import Fenced
@@ -16,14 +17,14 @@ from bot.runs.cluster import ClusterRuns, Yard
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Scheduler, Signals
 from bot.runs.pulse import Pulse
-from bot.storage.claims import Claims
+from bot.storage.claims import Claim, Claims
 from bot.storage.database import Database, open_database
 from bot.storage.inbox import Inbox
 from bot.storage.items import ENDING, Addressing, Item, Kind
 from bot.storage.journal import Journals
 from bot.storage.postgres import address_of, open_postgres
-from bot.storage.statements import nothing_more
-from bot.storage.wakes import on_stored
+from bot.storage.statements import nothing_more, perform
+from bot.storage.wakes import call, on_stored
 from bot.storage.writer import Writer
 
 BRISK = Pulse(beat=0.1, stall=0.6, sweep=0.1, look=0.1)
@@ -250,3 +251,59 @@ async def test_after_the_close_nothing_begins(town: Town) -> None:
         await asyncio.sleep(0.05)
 
     assert began == []
+
+
+async def test_a_call_that_comes_while_an_earlier_one_finds_nothing_to_do_is_not_lost(
+    postgres: str,
+) -> None:
+    """The sweep would find the thread, but only after a while."""
+    taken: list[str] = []
+    database = open_postgres(postgres)
+    writer = Writer(database.engine)
+    inbox = Inbox(writer, on_stored=on_stored)
+
+    async def work(thread: str, signals: Signals) -> None:
+        taken.append(thread)
+        await asyncio.sleep(60)
+
+    async def proved() -> None: ...
+
+    async def meanwhile() -> None:
+        await inbox.store(ITEM)
+        async with asyncio.timeout(10):
+            while await writer.run(_calls_at_work) < 2:
+                await asyncio.sleep(0.01)
+
+    claims = Interrupted(writer, "me", 20.0, meanwhile)
+    pulse = Pulse(sweep=60.0, look=60.0)
+    yard = Yard(claims, address_of(postgres), pulse, lambda thread: False)
+    runs = ClusterRuns(work, yard, 10, lambda thread: None, proved, (0.01,))
+    await runs.begin(())
+    await writer.run(lambda connection: perform(connection, [call(ITEM.thread)]))
+    try:
+        await until(lambda: taken == [ITEM.thread])
+    finally:
+        await runs.close()
+        await writer.close()
+        database.close()
+
+
+class Interrupted(Claims):
+    """Something happens after its first claim and before anybody hears of it."""
+
+    def __init__(
+        self, writer: Writer, owner: str, stall: float, meanwhile: Callable[[], Awaitable[None]]
+    ) -> None:
+        super().__init__(writer, owner, stall)
+        self._meanwhile = [meanwhile]
+
+    async def claim(self, thread: str) -> Claim:
+        found = await super().claim(thread)
+        while self._meanwhile:
+            await self._meanwhile.pop()()
+        return found
+
+
+def _calls_at_work(connection: Connection) -> int:
+    query = text("SELECT count(*) FROM procrastinate_jobs WHERE status = 'doing'")
+    return int(connection.scalar(query) or 0)

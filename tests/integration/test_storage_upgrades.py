@@ -1,0 +1,119 @@
+"""A database of any earlier release, of either kind, is brought up to date with what is in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from bot.agent.entries import Answered, User
+from bot.agent.records import dump
+from bot.storage.claims import Claim, Claims
+from bot.storage.database import Database, open_database
+from bot.storage.deliveries import Deliveries, State
+from bot.storage.inbox import Inbox
+from bot.storage.items import Addressing, Item, Kind
+from bot.storage.journal import Journals
+from bot.storage.migrations.run import alembic_config
+from bot.storage.postgres import open_postgres
+from bot.storage.schema import HEAD
+from bot.storage.statements import is_server
+from bot.storage.tables import metadata
+from bot.storage.writer import Writer
+
+ITEM = Item(Kind.MESSAGE, "T1", "C1", "1.0", "2.0", "U1", "waits", Addressing.DIRECT)
+THREAD = ITEM.thread
+ASKED = User("first", "U1", "Alice", "1.0")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def opens(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Database]:
+    """Opens a database of its own, as no other test's tables are to be taken back."""
+    if request.param == "sqlite":
+        return lambda: open_database(tmp_path / "treadle.db")
+    url: str = request.getfixturevalue("empty_postgres")
+    return lambda: open_postgres(url)
+
+
+def older() -> list[str]:
+    """Every revision before the newest, oldest first."""
+    script = ScriptDirectory.from_config(alembic_config())
+    found = [step.revision for step in script.walk_revisions()]
+    assert found[0] == HEAD
+    return found[:0:-1]
+
+
+@pytest.mark.parametrize("revision", older())
+async def test_what_an_earlier_release_left_is_gone_on_with(
+    opens: Callable[[], Database], revision: str
+) -> None:
+    empty = opens()
+    with empty.engine.begin() as connection:
+        _go_back(connection, revision)
+    empty.close()
+
+    database = opens()
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        found = compare_metadata(context, metadata)
+    steps = [step for one in found for step in (one if isinstance(one, list) else [one])]
+    differences = [step for step in steps if "comment" not in step[0]]  # those are for readers
+    writer = Writer(database.engine)
+    shared = is_server(database.engine.dialect)
+    journals = Journals(writer, "me", shared=shared)
+    if shared:
+        claims = Claims(writer, "me", 20.0)
+        await claims.beat(works=True)
+        assert await claims.claim(THREAD) is Claim.OURS
+    stored = await journals.read(THREAD)
+    waiting = await Inbox(writer).waiting(THREAD)
+    await journals.append(THREAD, 1, [Answered(("1.0",))], waiting, stored.entries)
+    (delivery,) = await Deliveries(writer).of(THREAD)
+    assert await journals.finish(THREAD)
+    await writer.close()
+    database.close()
+
+    assert differences == []
+    assert stored.entries == (ASKED,)
+    assert stored.root_addressed
+    assert [one.item.text for one in waiting] == ["waits"]
+    assert (delivery.pieces, delivery.state) == (("f0.0",), State.TRYING)
+
+
+def _go_back(connection: Connection, revision: str) -> None:
+    """The tables of that revision, with a turn that is going on, in the place of the newest."""
+    metadata.drop_all(connection)
+    connection.execute(text("DELETE FROM alembic_version"))
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+    rows: dict[str, dict[str, object]] = {
+        "threads": {"thread": THREAD, "root_addressed": True, "busy": True, "engaged_at": 1.0},
+        "inbox": {
+            "thread": THREAD,
+            "kind": "message",
+            "key": ITEM.key,
+            "ts": ITEM.ts,
+            "body": json.dumps(asdict(ITEM)),
+            "received_at": 1.0,
+        },
+        "journal": {"thread": THREAD, "seq": 0, "body": dump(ASKED), "token": "one-0", "at": 1.0},
+        "deliveries": {
+            "key": f"{THREAD}#f0.0",
+            "thread": THREAD,
+            "pieces": '["f0.0"]',
+            "state": "trying",
+            "tried_at": 1.0,
+        },
+    }
+    for table, row in rows.items():
+        values = ", ".join(f":{name}" for name in row)
+        connection.execute(text(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})"), row)
