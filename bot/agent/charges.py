@@ -70,10 +70,10 @@ def charges(before: Sequence[Entry], new: Sequence[Entry]) -> list[Charge]:
     found: list[Charge] = []
     for seq in range(len(before), len(entries)):
         if (call := _call(entries[seq])) is not None:
-            model, counted = call
+            model, counted, wasted = call
             turn = open_turn(entries[:seq])
             begins = not any(_call(entry) for entry in turn)
-            usage = counted if tokens(counted) else _estimate(entries, seq)
+            usage = (counted if tokens(counted) else _estimate(entries, seq)).plus(wasted)
             since = seq - len(turn)
             found.append(Charge(seq, author(turn), model, usage, begins, since))
     return found
@@ -101,7 +101,10 @@ def author(turn: Sequence[Entry]) -> str:
 
 def used(turn: Sequence[Entry]) -> Iterator[tuple[str, Usage]]:
     """The model and the tokens of each of a turn's calls."""
-    return (call for call in map(_call, turn) if call is not None)
+    for entry in turn:
+        if (call := _call(entry)) is not None:
+            model, counted, wasted = call
+            yield model, counted.plus(wasted)
 
 
 def total(turn: Sequence[Entry], rates: Rates) -> tuple[int, float | None]:
@@ -118,11 +121,13 @@ def tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
 
 
-def _call(entry: Entry) -> tuple[str, Usage] | None:
+def _call(entry: Entry) -> tuple[str, Usage, Usage] | None:
+    """The model, the tokens of the call that an entry holds, and those of others before it that
+    broke off."""
     match entry:
-        case ModelReply(model=model, usage=usage):
-            return model, usage
+        case ModelReply(model=model, usage=usage, wasted=wasted):
+            return model, usage, wasted
         case Summary(model=model, usage=usage) if model:
-            return model, usage
+            return model, usage, Usage()
         case _:
             return None

@@ -33,7 +33,7 @@ def stopped_delivery(
     parts: int,
     author: str,
 ) -> Stopped:
-    """The entry of a stop by `author`, called `name`; so many messages of the answer stand, of so many.
+    """The entry of a stop by `author`, called `name`; of the answer stand so many of its messages.
 
     It answers for the messages of an answer that will not stand there, and for those in `said`.
     """

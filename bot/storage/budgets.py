@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-
 from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true
