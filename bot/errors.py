@@ -61,10 +61,10 @@ class JournalUnreadable(TreadleError):
 class ModelError(TreadleError):
     """The model gave no usable reply."""
 
-    answered = False
-    """Whether something of a reply came: then it has to be paid for."""
+    answered = 0
+    """How many calls of which something came: they have to be paid for."""
     tokens = (0, 0)
-    """Of the request and of what came, as far as the endpoint counted them."""
+    """Of their requests and of what came, if the endpoint counted them."""
 
 
 class ModelUnavailable(ModelError):

@@ -49,6 +49,7 @@ SIMPLE: Mapping[str, Request] = {
     "usage": ShowUsage(),
     "status": ShowStatus(),
 }
+NUMBER = re.compile(r"[0-9]{1,9}")
 AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 SETTINGS = {"verbosity": Setting.VERBOSITY, "replies": Setting.REPLIES}
 WORDS = (*Verdict, *SIMPLE, *SETTINGS, "forget", "switch", "stop", "budget")
@@ -79,7 +80,7 @@ def read_command(text: str, known: Vocabulary) -> Request:
 
 def _other(word: str, rest: list[str], known: Vocabulary) -> Request:
     match word, [part.lower() for part in rest]:
-        case ("forget", [number]) if number.removeprefix("#").isdecimal():
+        case ("forget", [number]) if NUMBER.fullmatch(number.removeprefix("#")):
             return Forget(int(number.removeprefix("#")))
         case ("forget", _):
             raise Confused(words.form_forget())
@@ -97,7 +98,7 @@ def _other(word: str, rest: list[str], known: Vocabulary) -> Request:
             return Stop()
         case ("stop", ["all"]):
             return Stop(everything=True)
-        case ("stop", [number]) if number.isdecimal():
+        case ("stop", [number]) if NUMBER.fullmatch(number):
             return Stop(int(number))
         case ("stop", _):
             raise Confused(words.form_stop())

@@ -70,7 +70,8 @@ async def _fold(journal: Journal, model: Model, facts: Facts, space: int) -> Non
         await journal.append(summary)
         return
     text = (reply.answer or reply.thought).strip()
-    made = replace(summary, model=reply.model, usage=reply.usage, seconds=reply.seconds)
+    usage = reply.usage.plus(reply.wasted)
+    made = replace(summary, model=reply.model, usage=usage, seconds=reply.seconds)
     if text:
         made = replace(made, text=_cut(text, context.summary_limit(space)))
     await journal.append(made)

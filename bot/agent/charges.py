@@ -83,9 +83,10 @@ def charges(before: Sequence[Entry], new: Sequence[Entry]) -> list[Charge]:
     found: list[Charge] = []
     for seq, entry in enumerate(new, len(before)):
         if (call := _call(entry)) is not None:
-            model, counted = call
+            model, counted, wasted = call
             begins = not any(_call(earlier) for earlier in turn)
-            usage = counted if tokens(counted) else _estimate(entry, sizes(seq - len(before)))
+            own = counted if tokens(counted) else _estimate(entry, sizes(seq - len(before)))
+            usage = own.plus(wasted)
             found.append(Charge(seq, author(turn), model, usage, begins, since))
         turn.append(entry)
         if isinstance(entry, Answered | Stopped | Failed):
@@ -127,7 +128,10 @@ def author(turn: Sequence[Entry]) -> str:
 
 def used(turn: Sequence[Entry]) -> Iterator[tuple[str, Usage]]:
     """The model and the tokens of each of a turn's calls."""
-    return (call for call in map(_call, turn) if call is not None)
+    for entry in turn:
+        if (call := _call(entry)) is not None:
+            model, counted, wasted = call
+            yield model, counted.plus(wasted)
 
 
 def total(turn: Sequence[Entry], rates: Rates) -> tuple[int, float | None]:
@@ -144,11 +148,13 @@ def tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
 
 
-def _call(entry: Entry) -> tuple[str, Usage] | None:
+def _call(entry: Entry) -> tuple[str, Usage, Usage] | None:
+    """The model, the tokens of the call that an entry holds, and those of others before it that
+    broke off."""
     match entry:
-        case ModelReply(model=model, usage=usage):
-            return model, usage
+        case ModelReply(model=model, usage=usage, wasted=wasted):
+            return model, usage, wasted
         case Summary(model=model, usage=usage) if model:
-            return model, usage
+            return model, usage, Usage()
         case _:
             return None

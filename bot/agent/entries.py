@@ -35,6 +35,15 @@ class Usage:
     cached_tokens: int = 0
     reasoning_tokens: int = 0
 
+    def plus(self, more: Usage) -> Usage:
+        """Both together."""
+        return Usage(
+            self.input_tokens + more.input_tokens,
+            self.output_tokens + more.output_tokens,
+            self.cached_tokens + more.cached_tokens,
+            self.reasoning_tokens + more.reasoning_tokens,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:
@@ -99,7 +108,8 @@ class ModelReply:
     `dialect` is the format it was read in and, for the text formats, `raw` the part of its text
     that counts, verbatim: so that it is sent back byte for byte. `problem` says why the reply
     could not be read; then it has neither calls nor an answer. `written` says that the call came
-    as text where function calling was offered (dialect `auto`).
+    as text where function calling was offered (dialect `auto`). `wasted` is what calls before it
+    used whose streams broke off.
     """
 
     model: str
@@ -115,6 +125,7 @@ class ModelReply:
     raw: str = ""
     problem: str = ""
     written: bool = False
+    wasted: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

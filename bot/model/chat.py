@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot import words
+from bot.agent import context
 from bot.agent.dialects.base import ONLY_REASONING, Dialect, Parsed
 from bot.agent.dialects.detect import Read, looks_like_action, read
 from bot.agent.dialects.thinking import ThinkingReader
-from bot.agent.entries import Entry, ModelReply
+from bot.agent.entries import Entry, ModelReply, Usage
 from bot.agent.ports import ToolSpec
 from bot.agent.prompt import Facts
 from bot.agent.shown import Show
@@ -100,6 +101,7 @@ class ChatModel:
         except Exception as error:
             raise _count(translated(error, self._endpoint), streams) from error
         reply = _reply(self.name, whole, found, time.monotonic() - began - patience.waited)
+        reply = replace(reply, wasted=_wasted(whole, streams[:-1]))
         if self._endpoint.dialect != "auto" or dialect.name != "native":
             return reply
         return await self._noticed(reply, known, entries)
@@ -229,9 +231,18 @@ def _count(error: Exception, streams: Sequence[Collected]) -> Exception:
     """The error, which says what of a reply came before it."""
     if isinstance(error, ModelError):
         used = [stream.usage for stream in streams]
-        error.answered = any(stream.chunks for stream in streams)
+        error.answered = sum(stream.chunks > 0 for stream in streams)
         error.tokens = (sum(u.input_tokens for u in used), sum(u.output_tokens for u in used))
     return error
+
+
+def _wasted(whole: Whole, cut: Sequence[Collected]) -> Usage:
+    """What the calls before this reply used, whose streams broke off: mostly before any count."""
+    came = [stream for stream in cut if stream.chunks]
+    return Usage(
+        sum(stream.usage.input_tokens or whole.usage.input_tokens for stream in came),
+        sum(stream.usage.output_tokens or context.tokens(stream.text) for stream in came),
+    )
 
 
 def _read(dialect: Dialect, whole: Whole, asking: Asking) -> Read:

@@ -127,6 +127,11 @@ class Collected:
         return None if begins or not self._calls else self._calls[-1]
 
     @property
+    def text(self) -> str:
+        """All that has come to be read."""
+        return "".join([*self._reasoning, *self._text])
+
+    @property
     def usage(self) -> Usage:
         """What the endpoint has counted so far."""
         return self._usage

@@ -110,8 +110,8 @@ class Metered:
             return await self.model.reply(facts, entries, specs)
         except ModelError as error:
             if error.answered:
-                counted = Usage(*error.tokens)
-                await self._lose(counted if any(error.tokens) else Usage(tokens, ANSWER))
+                guessed = tokens * error.answered, ANSWER * error.answered
+                await self._lose(Usage(*(error.tokens if any(error.tokens) else guessed)))
             else:
                 await self.budget.budgets.release(self.thread)
             raise

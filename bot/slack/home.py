@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from bot import words
 from bot.admin.commands import Commands
+from bot.admin.grammar import NUMBER
 from bot.admin.house import Asker, House
 from bot.admin.recent import recent_lines
 from bot.admin.requests import Choose, Forget, MakeRule, Request, Switch
@@ -120,7 +121,7 @@ class Home:
                 return await self._stop(asker, click.value)
             case view.ADD | view.SETTINGS if asker.is_admin:
                 return await self._open(click)
-            case view.FORGET if click.value.isdecimal():
+            case view.FORGET if NUMBER.fullmatch(click.value):
                 return await self._commands.carry_out(asker, Forget(int(click.value)))
             case view.SWITCH:
                 tool, _, way = click.value.partition(" ")

@@ -170,7 +170,7 @@ def no_tools() -> str:
 
 
 def no_such_turn(number: int, count: int) -> str:
-    there = "There is one" if count == 1 else f"There are {count or 'no'}"
+    there = "There is one" if count == 1 else f"There are {count or 'none'}"
     return f"There is no number {number}. {there}; `/treadle stop` shows what runs."
 
 

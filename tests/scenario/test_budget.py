@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -134,6 +135,20 @@ async def test_a_reply_that_is_no_use_was_used_all_the_same(
         again = await ask(desk)
     assert "8,500 tokens" in used
     assert ("has no room" in again) is bool(budget)
+
+
+@pytest.mark.parametrize(("tries", "least"), [(1, 8005), (2, 12005), (3, 3 * 1500)])
+async def test_streams_that_broke_off_have_to_be_paid(desk: Desk, tries: int, least: int) -> None:
+    """A reply came in the end, or after three tries none: each call was made."""
+    cut = Say("I begin and never end.", cut=True)
+    whole = [Say("Done.", usage=(4000, 5))] if tries < 3 else []
+    desk.model.play([*[cut] * tries, *whole])
+    desk.model_pause = 0.01
+    async with desk.treadle():
+        await ask(desk)
+        used = await desk.command("alice", "usage")
+    (tokens,) = re.findall(r"You today: 1 turns?, ([\d,]+) tokens", used)
+    assert int(tokens.replace(",", "")) > least
 
 
 async def test_an_endpoint_that_counts_backwards_gives_nothing_back(desk: Desk) -> None:

@@ -152,6 +152,7 @@ def test_a_rule_is_read(text: str, expected: Rule) -> None:
         ("verbosity quiet in general", "pick the channel"),
         ("forget", "`/treadle forget 3`"),
         ("forget it", "`/treadle forget 3`"),
+        ("forget 99999999999999999999", "`/treadle forget 3`"),
         ("switch run_command", "`/treadle switch TOOL off`"),
         ("stop it", "`/treadle stop 2`"),
         ("budget add 0 money", "`/treadle budget add 5 money`"),
