@@ -53,8 +53,9 @@ setup: $(VENV)/.runtime bubblewrap ## install the pinned dependencies into .venv
 demo: $(VENV)/.runtime bubblewrap ## a small Slack workspace in your browser; no account, no key
 	@$(BIN)/treadle demo
 
-test: $(VENV)/.dev bubblewrap check ## all tests; WORKERS processes share them
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+test: $(VENV)/.dev bubblewrap check ## all tests: WORKERS processes share them, then those that need the host
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not alone" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m alone $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import directions
 	@$(BIN)/ruff format --check bot tools tests

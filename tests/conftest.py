@@ -34,6 +34,17 @@ HOST_REASONS = (
 )
 """What a skip may say in CI: that this user or host may not, never that a part is missing."""
 
+ALONE = (
+    "tests/browser",
+    "tests/chaos",
+    "tests/hostile",
+    "tests/integration/test_cluster",
+    "tests/integration/test_sandbox",
+    "tests/scenario/test_cluster",
+    "tests/scenario/test_load",
+)
+"""What needs the host for itself: it measures its disk and memory, or goes by short times."""
+
 REACHING = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 """Audit events (docs.python.org, "Audit events table") and where their address stands."""
 LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname"}
@@ -54,6 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "wall_clock: promises a time or how it grows; a busy host gets two more tries to keep it",
     )
+    config.addinivalue_line("markers", "alone: not at the same time as other tests")
     for name in list(os.environ):
         if name not in KEPT and (
             name.startswith(FOREIGN_PREFIXES) or name.endswith(FOREIGN_SUFFIXES)
@@ -100,6 +112,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("wall_clock"):
             item.add_marker(pytest.mark.flaky(reruns=2))
+        if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
+            item.add_marker(pytest.mark.alone)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

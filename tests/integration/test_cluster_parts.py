@@ -36,6 +36,9 @@ from bot.storage.statements import hold, perform
 from bot.storage.wakes import QUEUE, TASK, call, on_stored
 from bot.storage.writer import Writer
 
+pytestmark = pytest.mark.wall_clock
+"""Processes are taken for dead after a second or two: a busy host may be slower."""
+
 P = TypeVar("P")
 T = TypeVar("T")
 PULSE = Pulse(beat=0.1, stall=1.0, sweep=0.1, look=0.1, proof=0.3)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bot.agent.entries import Entry, Failed, ModelReply, Resumed
 from bot.agent.ports import ToolSpec
 from bot.agent.prompt import Facts
@@ -26,6 +28,9 @@ ITEM = Item(
     *("T1", "C1", "9000000001.0", "9000000001.0", "U1", "drink"),
     addressing=Addressing.DIRECT,
 )
+
+pytestmark = pytest.mark.wall_clock
+"""Processes are taken for dead after a second or two: a busy host may be slower."""
 
 
 class Deadly:

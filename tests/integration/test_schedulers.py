@@ -27,6 +27,9 @@ from bot.storage.statements import nothing_more, perform
 from bot.storage.wakes import call, on_stored
 from bot.storage.writer import Writer
 
+pytestmark = pytest.mark.wall_clock
+"""Processes are taken for dead after a second or two: a busy host may be slower."""
+
 BRISK = Pulse(beat=0.1, stall=0.6, sweep=0.1, look=0.1)
 ITEM = Item(Kind.MESSAGE, "T1", "C1", "1.0", "1.0", "U1", addressing=Addressing.DIRECT)
 Work = Callable[[str, Signals], Awaitable[None]]

@@ -24,7 +24,11 @@ from tests.doubles.model_endpoint import Reply, Request, Say
 from tests.doubles.postgres import PostgresServer
 from tests.doubles.shell import open_place
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(90)]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.timeout(90),
+    pytest.mark.wall_clock,
+]
 
 SOON = 1.0
 TOOLS = '''

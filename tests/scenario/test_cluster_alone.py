@@ -15,6 +15,9 @@ from bot.cli import app
 from tests.doubles.desk import Desk
 from tests.doubles.model_endpoint import Say
 
+pytestmark = pytest.mark.wall_clock
+"""Processes are taken for dead after a second or two: a busy host may be slower."""
+
 ROOT = Path(__file__).parents[2]
 
 
