@@ -120,10 +120,16 @@ def _budget(amount: str, unit: str, whose: list[str], here: str) -> Request:
             scope, subject = Scope.CHANNEL, channel_id(whose[1], here)
         case _:
             raise Confused(words.form_budget())
-    plain = amount.replace(",", "")
-    if unit not in list(Unit) or not AMOUNT.fullmatch(plain) or not float(plain):
+    much = read_amount(amount)
+    if unit not in list(Unit) or not much:
         raise Confused(words.form_budget())
-    return AddBudget(Cap(scope, Unit(unit), float(plain)), subject)
+    return AddBudget(Cap(scope, Unit(unit), much), subject)
+
+
+def read_amount(text: str) -> float:
+    """A number as people write it; 0 for anything else."""
+    plain = text.replace(",", "")
+    return float(plain) if AMOUNT.fullmatch(plain) else 0.0
 
 
 def _rule(decision: Verdict, rest: str, known: Vocabulary) -> Request:

@@ -23,7 +23,7 @@ from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
 from bot.policy import Place, Refusal
 from bot.slack import home_view as view
 from bot.slack.blocks import Json
-from bot.slack.home_modals import Filled, choice_modal, read_submission, rule_modal
+from bot.slack.home_modals import Filled, budget_modal, choice_modal, read_submission, rule_modal
 from bot.slack.inbound import Payload, mapping_of, text_of
 from bot.slack.mrkdwn import MARKS
 from bot.slack.people import SlackPeople
@@ -119,7 +119,7 @@ class Home:
         match click.action:
             case view.STOP:
                 return await self._stop(asker, click.value)
-            case view.ADD | view.SETTINGS if asker.is_admin:
+            case view.ADD | view.SETTINGS | view.MORE if asker.is_admin:
                 return await self._open(click)
             case view.FORGET if NUMBER.fullmatch(click.value):
                 return await self._commands.carry_out(asker, Forget(int(click.value)))
@@ -143,6 +143,8 @@ class Home:
         modal = rule_modal(tools, click.place)
         if click.action == view.SETTINGS:
             modal = choice_modal(click.place)
+        elif click.action == view.MORE:
+            modal = budget_modal()
         arguments = {
             "trigger_id": click.trigger,
             "view": {**modal, "private_metadata": click.place},
@@ -161,6 +163,8 @@ class Home:
         requests: list[Request] = [Choose(s, channel, v) for s, channel, v in filled.choices]
         if filled.rule is not None:
             requests.append(MakeRule(filled.rule))
+        if filled.more is not None:
+            requests.append(filled.more)
         said = [await self._commands.carry_out(asker, request) for request in requests]
         await self._publish(user, place, "\n".join(said))
 

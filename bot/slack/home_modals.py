@@ -1,4 +1,4 @@
-"""The two windows of the Home tab, and what was filled in as a rule or a choice. Pure.
+"""The windows of the Home tab, and what was filled in: a rule, a choice, more of a budget. Pure.
 
 Format: docs.slack.dev, "Modals" and "Block Kit" input elements: titles 24 characters.
 """
@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot import words
-from bot.admin.grammar import DEFAULT, VALUES
+from bot.admin.grammar import DEFAULT, VALUES, read_amount
 from bot.admin.live import Setting
+from bot.admin.requests import AddBudget
+from bot.agent.budgets import Cap, Scope, Unit
 from bot.patterns import Pattern
 from bot.policy import Role, Rule, Verdict
 from bot.slack.blocks import Block, Element, Json
 from bot.slack.inbound import Payload, mapping_of, text_of
 
-RULE, CHOICE = "treadle_home_rule", "treadle_home_choice"
+RULE, CHOICE, BUDGET = "treadle_home_rule", "treadle_home_choice", "treadle_home_budget"
 """The windows, by `callback_id`."""
 EVERYTHING = "*"
 ONLY, BUT = "only", "but"
@@ -28,6 +30,7 @@ class Filled:
 
     rule: Rule | None = None
     choices: tuple[tuple[Setting, str, str | None], ...] = ()
+    more: AddBudget | None = None
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -69,6 +72,22 @@ def choice_modal(place: str) -> Mapping[str, Json]:
     )
 
 
+def budget_modal() -> Mapping[str, Json]:
+    """The window for more of a budget today."""
+    units = [_option(unit.value, unit.value) for unit in Unit]
+    channel: Mapping[str, Json] = {"type": "conversations_select", "filter": _CHANNELS}
+    return _modal(
+        BUDGET,
+        words.ADD_BUDGET,
+        [
+            _input("amount", words.FORM_AMOUNT, {"type": "plain_text_input"}),
+            _input("unit", words.FORM_UNIT, _select(units, first=True)),
+            _input("person", words.FORM_PERSON, {"type": "users_select"}, optional=True),
+            _input("channel", words.FORM_ONE_CHANNEL, channel, optional=True),
+        ],
+    )
+
+
 def read_submission(body: Payload) -> Filled:
     """What a submitted window says; never raises, whatever the payload holds."""
     view = mapping_of(body, "view")
@@ -78,6 +97,8 @@ def read_submission(body: Payload) -> Filled:
             return _rule(values)
         case name if name == CHOICE:
             return _choice(values)
+        case name if name == BUDGET:
+            return _budget(values)
     return Filled()
 
 
@@ -125,6 +146,22 @@ def _choice(values: Payload) -> Filled:
         elif value in VALUES[setting]:
             found.append((setting, channel, value))
     return Filled(choices=tuple(found))
+
+
+def _budget(values: Payload) -> Filled:
+    amount, unit = read_amount(_written(values, "amount")), _one(values, "unit")
+    person, channel = text_of(_state(values, "person"), "selected_user"), _one(values, "channel")
+    problems: dict[str, str] = {}
+    if not amount:
+        problems["amount"] = words.form_amount()
+    if unit not in list(Unit):
+        problems["unit"] = words.form_missing()
+    if person and channel:
+        problems["channel"] = words.form_person_or_channel()
+    if problems:
+        return Filled(problems=problems)
+    scope = Scope.USER if person else Scope.CHANNEL if channel else Scope.ALL
+    return Filled(more=AddBudget(Cap(scope, Unit(unit), amount), person or channel))
 
 
 def _state(values: Payload, block: str) -> Payload:

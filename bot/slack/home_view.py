@@ -21,6 +21,7 @@ from bot.storage.rules import Choice, SlackRule
 
 PLACE, STOP, FORGET = "treadle_home_place", "treadle_home_stop", "treadle_home_forget"
 SWITCH, ADD, SETTINGS = "treadle_home_switch", "treadle_home_add", "treadle_home_settings"
+MORE = "treadle_home_more"
 """What can be clicked, by `action_id`."""
 MOST_BLOCKS, VIEW_BYTES = 100, 230_000
 """Slack takes 100 blocks and 250 kB of JSON (docs.slack.dev, App Home views)."""
@@ -130,7 +131,7 @@ def _admins(office: Office) -> Iterator[Block]:
         yield _text(words.home_recent())
         yield from _texts(office.recent)
     if office.budgets:
-        yield _text(words.home_budgets())
+        yield _text(words.home_budgets(), _button(MORE, words.ADD_BUDGET, "budget"))
         yield from _texts(office.budgets)
     yield from _tools(office.tools)
     yield from _rules(office)

@@ -8,6 +8,9 @@ BUTTON_STOP, BUTTON_FORGET, BUTTON_CHANGE = "Stop", "Forget", "Change"
 BUTTON_SAVE, BUTTON_CANCEL = "Save", "Cancel"
 BUTTON_OFF, BUTTON_ON = "Switch off", "Switch on"
 ADD_RULE = "Add a rule"
+ADD_BUDGET = "More for today"
+FORM_AMOUNT, FORM_UNIT = "How much more, for today only", "Of what"
+FORM_PERSON, FORM_ONE_CHANNEL = "For this person", "Or in this channel (neither: everybody)"
 CHANNEL_SETTINGS = "Channel settings"
 HOME_PLACE = "Another channel"
 HOME_DIRECT = "direct messages with me"
@@ -110,6 +113,14 @@ def form_hint() -> str:
 
 def form_missing() -> str:
     return "Please fill this in."
+
+
+def form_amount() -> str:
+    return "Please write a number above 0, such as 5 or 2.50."
+
+
+def form_person_or_channel() -> str:
+    return "Name either a person or a channel; add to both one after the other."
 
 
 def form_people_or_roles() -> str:

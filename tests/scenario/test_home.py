@@ -67,6 +67,10 @@ def picked(value: str) -> dict[str, object]:
     return {"type": "static_select", "selected_option": {"value": value}}
 
 
+def typed(text: str) -> dict[str, object]:
+    return {"type": "plain_text_input", "value": text}
+
+
 async def fill(desk: Desk, who: str, **values: object) -> dict[str, object]:
     """Fill the open window in and submit it; what Slack shows as wrong, by block."""
     person = desk.slack.person(who)
@@ -401,3 +405,36 @@ async def test_an_admin_of_another_organisation_is_none_here_whatever_the_payloa
         if kind != "slash":
             await desk.until(lambda: published(desk))
         assert await desk.command("ada", "rules") == rules
+
+
+async def test_an_admin_adds_to_a_budget_for_today_and_nobody_else_does(desk: Desk) -> None:
+    desk.config("[budget]\nturns_per_user_day = 1")
+    desk.model.play([Say("One."), Say("Two.")])
+    alice, bob = (desk.slack.person(name) for name in ("alice", "bob"))
+    more = {"person": {"type": "users_select", "selected_user": alice.id}, "unit": picked("turns")}
+
+    async def asked() -> str:
+        root = await alice.say("#general", "@treadle look")
+        return await desk.answered("#general", root, covers=root)
+
+    async with desk.treadle():
+        assert (await asked()).startswith("One.")
+        await opened(desk, "ada")
+        await opened(desk, "bob")
+        modal = await window(desk, "ada", "treadle_home_more")
+        wrong = await fill(desk, "ada", amount=typed("-3"), **more)
+        both = {"type": "conversations_select", "selected_conversation": "C0GENERAL"}
+        two = await fill(desk, "ada", amount=typed("3"), **more, channel=both)
+        filled: Values = {name: {name: value} for name, value in more.items()}
+        before = published(desk)
+        await bob.forge_submission(modal, {**filled, "amount": {"amount": typed("9")}})
+        refused = await changed(desk, "bob", before)
+        assert "has no room" in await asked()
+        before = published(desk)
+        assert await fill(desk, "ada", amount=typed("1"), **more) == {}
+        said = await changed(desk, "ada", before)
+        assert (await asked()).startswith("Two.")
+    assert "above 0" in str(wrong)
+    assert "either a person or a channel" in str(two)
+    assert "Only admins can change this" in refused
+    assert "Done: 1 turns more for" in said
