@@ -47,12 +47,14 @@ def proves(outcome: Outcome) -> bool:
     return heard and tried and kinds >= PROVING
 
 
+@pytest.mark.wall_clock
 @pytest.mark.needs("bwrap")
 @pytest.mark.timeout(400)
 async def test_nothing_is_lost_and_nothing_happens_twice(capfd: pytest.CaptureFixture[str]) -> None:
     await judged(SHORT, Embedded, capfd)
 
 
+@pytest.mark.wall_clock
 @pytest.mark.needs("bwrap")
 @pytest.mark.timeout(400)
 async def test_nor_is_it_where_several_processes_share_a_database(
