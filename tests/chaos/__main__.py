@@ -64,7 +64,7 @@ def _runs(
 ) -> list[int]:
     """The seeds that failed, of all from `seed` on for which there was time.
 
-    `twice`: the times of a run are not the seed's, and a host may starve it; both reports are shown.
+    `twice`: a run's times are not the seed's, and a host may starve it; both reports are shown.
     """
     until = time.monotonic() + minutes * 60
     failed = []
