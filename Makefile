@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# Much of what a test does is to wait, so one more than there are cores.
-WORKERS ?= $(shell expr $$(nproc) + 1)
+# Much of what a test does is to wait, so there are more than cores.
+WORKERS ?= $(shell expr $$(nproc) + 2)
 
 .PHONY: help setup bubblewrap demo test check bench chaos lock clean
 .DEFAULT_GOAL := help
