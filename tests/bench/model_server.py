@@ -48,7 +48,8 @@ def _parts(body: Mapping[str, object], chunks: int, calls: int) -> Iterator[byte
     found = _NUMBER.search(asked)
     assert found is not None, "the question has no number"
     number = found[1]
-    done = len(list(takewhile(lambda m: m["role"] != "user", reversed(messages)))) // 2
+    since = takewhile(lambda message: message["role"] != "user", reversed(messages))
+    done = sum(message["role"] == "tool" for message in since)
     if "multiply" in asked and done < calls:
         text, finish = f"I multiply for question {number}.", "tool_calls"
     else:
