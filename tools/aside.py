@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import contextvars
 import dataclasses
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -21,6 +22,10 @@ from tools.sandbox.sandbox import Sandbox
 from tools.workspace import Workspace
 
 T = TypeVar("T")
+
+FAIR_SECONDS = 0.0005
+"""A tool that computes gives the interpreter up after this long, not after Python's 5 ms: whoever
+serves everybody asks for it again at each message, hundreds of times a turn."""
 
 
 async def in_thread(work: Callable[[], T]) -> T:
@@ -46,6 +51,7 @@ async def in_thread(work: Callable[[], T]) -> T:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(tell, result, failure)
 
+    sys.setswitchinterval(FAIR_SECONDS)
     threading.Thread(target=run, name="treadle-tool", daemon=True).start()
     return await future
 

@@ -13,8 +13,8 @@ from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Request, Say
 from tests.doubles.shell import open_place
 
-ACKNOWLEDGED = 1.0
-"""Seconds; Slack waits three. The stand-in, whose clock this is, shares the process."""
+ACKNOWLEDGED = 3.0
+"""Seconds: so long does Slack wait. The stand-in, whose clock this is, shares the process."""
 MORE_THAN_ANY_POOL = 12
 """Python's own pool of threads has four more than there are processors, at most 32."""
 OWN = '''
