@@ -133,6 +133,7 @@ def killed_after(place: Path, mode: Mode, one: str, milliseconds: int) -> None:
         bot.kill()
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize("mode", MODES)
 def test_a_bot_that_is_killed_while_a_run_starts_leaves_nothing(place: Path, mode: Mode) -> None:
     with marked() as marks:
