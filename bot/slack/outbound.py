@@ -35,6 +35,8 @@ UPDATE_SECONDS = 30.0
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
 """Seconds between tries while Slack is out of reach or the token is refused."""
+LATE_SECONDS = 60.0
+"""A post that was tried before another may come so long after it: a call is given up sooner."""
 TOO_MUCH = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format", "no_text"}
 )
@@ -55,6 +57,14 @@ class Post:
     askers: tuple[str, ...] = ()
     rest: tuple[str, ...] = ()
     owed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A post that may stand in the thread or not; `due` is when to look for it, epoch seconds."""
+
+    delivery: Delivery
+    due: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +97,18 @@ class ThreadPosts:
         self.refused = {key for d in earlier if d.state is State.REFUSED for key in d.pieces}
         self.shown = {key for d in earlier if d.state is not State.REFUSED for key in d.pieces}
         self.ts_of = {d.pieces[0]: d.ts for d in earlier if d.ts}
-        self._in_doubt = [d for d in earlier if d.state is State.TRYING]
+        self._stood = [(d.tried_at, float(d.ts)) for d in earlier if d.ts]
+        self._in_doubt = [self._doubt(d, d.tried_at) for d in earlier if d.state is State.TRYING]
         self._wait = FIRST_WAIT
 
     def seconds_to_look_up(self) -> float | None:
         """Until the next post in doubt may be looked up; None if none is in doubt."""
-        due = [d.tried_at + self._out.look_up_seconds - time.time() for d in self._in_doubt]
+        due = [doubt.due - time.time() for doubt in self._in_doubt]
         return max(0.0, min(due)) if due else None
 
     def in_doubt(self) -> list[str]:
         """The pieces of the posts in doubt."""
-        return [key for delivery in self._in_doubt for key in delivery.pieces]
+        return [key for doubt in self._in_doubt for key in doubt.delivery.pieces]
 
     def stands(self, post: Post) -> bool:
         """Whether the post stands in the thread, or is believed to."""
@@ -121,9 +132,9 @@ class ThreadPosts:
             )
         except DeliveryUnknown as error:
             log.warning("%s: %s It will be looked up.", key, error)
-            self._in_doubt.append(delivery)
+            self._in_doubt.append(self._doubt(delivery, delivery.tried_at))
         except asyncio.CancelledError:
-            self._in_doubt.append(delivery)
+            self._in_doubt.append(self._doubt(delivery, delivery.tried_at))
             raise
         except DeliveryRefused as error:
             await self._refused(key, post, error)
@@ -135,8 +146,7 @@ class ThreadPosts:
         else:
             self._wait = FIRST_WAIT
             self._on_posted()
-            self.ts_of[post.shows[0]] = ts
-            await self._out.deliveries.end(key, State.POSTED, ts)
+            await self._stands_at(delivery, ts)
 
     async def look_up(self, rebuild: Callable[[Sequence[str]], Post | None]) -> None:
         """Look for the oldest post in doubt. If it is not there, its pieces are missing again.
@@ -144,32 +154,31 @@ class ThreadPosts:
         Where the thread cannot be read, what people wait for is posted again (`rebuild` makes it
         from its pieces) and says so; steps are given up.
         """
-        delivery = min(self._in_doubt, key=lambda d: d.tried_at)  # and stays, if this is broken off
+        doubt = min(self._in_doubt, key=lambda one: one.due)  # and stays, if this is broken off
+        delivery = doubt.delivery
         try:
-            since = delivery.tried_at - 60
-            ts = await self._out.threads.find_own(self._thread, delivery.key, since)
+            ts = await self._out.threads.find_own(self._thread, delivery.key, self._since(delivery))
         except DeliveryRefused as error:
             log.warning("%s cannot be looked up: %s", delivery.key, error)
             post = rebuild(delivery.pieces)
             if post is not None and post.final:
                 await self._out.mail.client.pacer.slot(self.channel, urgent=True)
-                self._in_doubt.remove(delivery)
+                self._in_doubt.remove(doubt)
                 await self.send(_marked(post))
             else:
                 await self._out.deliveries.end(delivery.key, State.GIVEN_UP)
-                self._in_doubt.remove(delivery)
+                self._in_doubt.remove(doubt)
         except DeliveryError as error:
             log.warning("%s cannot be looked up yet: %s", delivery.key, error)
-            self._in_doubt.remove(delivery)
-            self._in_doubt.append(replace(delivery, tried_at=time.time()))
+            self._in_doubt.remove(doubt)
+            self._in_doubt.append(self._doubt(delivery, time.time()))
         else:
             if ts is None:
                 await self._out.deliveries.forget(delivery.key)
                 self.shown -= set(delivery.pieces)
             else:
-                self.ts_of[delivery.pieces[0]] = ts
-                await self._out.deliveries.end(delivery.key, State.POSTED, ts)
-            self._in_doubt.remove(delivery)
+                await self._stands_at(delivery, ts)
+            self._in_doubt.remove(doubt)
 
     async def update(self, ts: str, message: RenderedMessage) -> None:
         """Put the message in the place of the one at `ts`. Decoration, so tried for a while only.
@@ -179,6 +188,19 @@ class ThreadPosts:
         content = {"text": message.text, "blocks": list(message.blocks)}
         arguments: dict[str, object] = {"channel": self.channel, "ts": ts, **content}
         await read(self._out.mail.client, "chat.update", arguments, UPDATE_SECONDS)
+
+    async def _stands_at(self, delivery: Delivery, ts: str) -> None:
+        self.ts_of[delivery.pieces[0]] = ts
+        self._stood.append((delivery.tried_at, float(ts)))
+        await self._out.deliveries.end(delivery.key, State.POSTED, ts)
+
+    def _doubt(self, delivery: Delivery, tried_at: float) -> _Doubt:
+        return _Doubt(delivery, min(tried_at, time.time()) + self._out.look_up_seconds)
+
+    def _since(self, delivery: Delivery) -> float:
+        """A time before which the post cannot stand: by Slack's clock, which may not be ours."""
+        before = [ts for tried_at, ts in self._stood if tried_at < delivery.tried_at]
+        return max(before, default=float(self.root_ts)) - LATE_SECONDS
 
     async def _refused(self, key: str, post: Post, error: DeliveryRefused) -> None:
         """What only time can mend is tried again, what has another form goes as plain text.

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,23 @@ async def test_an_answer_that_was_posted_just_before_the_kill_is_found_and_not_r
 
     assert desk.bot_replies("#general", ts) == ["Once.", "Once."]
     assert len(desk.model.requests) == 2
+
+
+async def test_a_post_is_found_whatever_clock_it_was_tried_by(desk: Desk) -> None:
+    """It is looked for by Slack's clock: the host's may have been wrong, or long ago."""
+    desk.slack.fail(FaultRule(Effect.SLOW_AFTER, "chat.postMessage", seconds=30, count=1))
+    desk.model.play(lambda _: Say("Once."))
+    async with process(desk, BRISK) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle go")
+        await desk.answered("#general", ts, covers=ts)
+        await kill(first)
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database, database:
+        database.execute("UPDATE deliveries SET tried_at = tried_at + 3600 WHERE state = 'trying'")
+    async with process(desk, BRISK):
+        await desk.until(lambda: desk.slack.log.of("conversations.replies"))
+        await desk.nothing_is_left_to_do()
+
+    assert desk.bot_replies("#general", ts) == ["Once."]
 
 
 async def test_messages_written_while_it_was_dead_are_answered_after_the_restart(
