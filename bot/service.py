@@ -67,7 +67,6 @@ async def _serve(
         stack.push_async_callback(runs.close, grace)
         stack.push_async_callback(front.deafen)
         left = await _left(core)
-        front.outlet.unsettled.update(left)
         if takes_in:
             store = core.storing(runs)
             await front.listen(store, core.house(store), core.limits.note)
@@ -105,7 +104,7 @@ def _among_others(
     async def prove() -> None:
         await prove_workspace(shared, core.settings.workspace_root)
 
-    return ClusterRuns(runner.work, shared.yard, turns, front.outlet.unsettled.add, prove)
+    return ClusterRuns(runner.work, shared.yard, turns, prove)
 
 
 async def _left(core: Core) -> list[str]:

@@ -49,7 +49,8 @@ class Outcome:
 class Delivered:
     """One attempt, for tests: which event, which try, and whether the app acknowledged it.
 
-    ``about`` is the channel and the ``ts`` of the message that the event is about, if it is.
+    ``about`` is the channel and the ``ts`` of the message that the event is about, if it is;
+    ``subtype`` says what became of that message.
     """
 
     event_id: str
@@ -59,6 +60,7 @@ class Delivered:
     reason: str
     seconds: float
     about: tuple[str, str] = ("", "")
+    subtype: str = ""
 
 
 class Line(Protocol):
@@ -152,8 +154,7 @@ class Courier:
             parcel = Parcel(Kind.EVENT, payload, max(attempt, first), reason)
             outcome = await self._line.send(parcel)
             took = loop.time() - began
-            about = events.about(payload["event"])
-            self._record(kind, event_id, parcel.attempt, outcome, took, about)
+            self._record(kind, event_id, parcel.attempt, outcome, took, payload["event"])
             if outcome.ok or outcome.no_retry:
                 break
             reason = outcome.reason
@@ -169,10 +170,11 @@ class Courier:
         attempt: int,
         outcome: Outcome,
         seconds: float,
-        about: tuple[str, str] = ("", ""),
+        event: Json | None = None,
     ) -> None:
-        ok, reason = outcome.ok, outcome.reason
-        self.records.append(Delivered(event_id, kind, attempt, ok, reason, seconds, about))
+        ok, reason, about = outcome.ok, outcome.reason, events.about(event or {})
+        subtype = str((event or {}).get("subtype") or "")
+        self.records.append(Delivered(event_id, kind, attempt, ok, reason, seconds, about, subtype))
         self._world.pulse.beat()
 
 

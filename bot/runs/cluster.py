@@ -109,20 +109,19 @@ class IntakeRuns:
 
 
 class ClusterRuns:
-    """`bot.runs.ports.Scheduler` of a worker. `left` is told of threads that a dead one had."""
+    """`bot.runs.ports.Scheduler` of a worker."""
 
     def __init__(
         self,
         work: Callable[[str, Signals], Awaitable[None]],
         yard: Yard,
         turns: int,
-        left: Callable[[str], None],
         prove: Callable[[], Awaitable[None]],
         retries: Sequence[float] = RETRY_SECONDS,
     ) -> None:
         """`turns`: so many threads are worked on at a time. `prove` raises TreadleError if this
         process must not work; the others know of it by then."""
-        self._work, self._yard, self._left, self._prove = work, yard, left, prove
+        self._work, self._yard, self._prove = work, yard, prove
         self._local = LocalRuns(self._claimed, retries)
         self._presence = Presence(yard, works=True)
         self._calls = Calls(yard.address, self._local.attend, turns, yard.pulse.beat)
@@ -154,7 +153,6 @@ class ClusterRuns:
             signals.set()
             if claim is Claim.LEFT:
                 log.warning("%s", words.taken_over(thread))
-                self._left(thread)
             self._ours.add(thread)
             try:
                 await self._work(thread, signals)

@@ -67,7 +67,8 @@ class Runner:
                     await journal.halt()
                 await self._deliver(journal, view)
                 done = not signals.arrived.is_set()
-                if done and await self.journals.finish(thread, journal.left):
+                settled = len(journal.entries)
+                if done and await self.journals.finish(thread, settled, journal.left):
                     return
                 signals.set()
         finally:

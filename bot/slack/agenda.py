@@ -19,7 +19,6 @@ from bot.slack.pieces import (
     is_held_back,
     pieces,
     seq_of,
-    unshown,
 )
 from bot.slack.render import Footer, as_text, final_covers, final_messages
 from bot.slack.steps import Describe, steps_message
@@ -43,25 +42,20 @@ class Manner:
 
 
 class Agenda:
-    """The posts that a thread lacks. `look` tells it of a journal that has grown."""
+    """The posts that a thread lacks, from position `start` on.
 
-    def __init__(self, posts: ThreadPosts, manner: Manner) -> None:
-        self._posts, self._manner = posts, manner
+    `look` tells it of a journal that has grown.
+    """
+
+    def __init__(self, posts: ThreadPosts, manner: Manner, start: int) -> None:
+        self._posts, self._manner, self._start = posts, manner, start
         self._entries: Sequence[Entry] = ()
-        self._start = -1
         self._held_since: dict[str, float] = {}
         self._finals: dict[int, tuple[RenderedMessage, ...]] = {}
 
-    @property
-    def start(self) -> int:
-        """The position from which on something may be missing."""
-        return self._start
-
-    def look(self, entries: Sequence[Entry], *, again: bool) -> None:
-        """`again` counts at the first look: earlier work may have ended too soon."""
+    def look(self, entries: Sequence[Entry]) -> None:
+        """The journal has grown."""
         self._entries = entries
-        if self._start < 0:
-            self._start = unshown(entries, self._posts.shown, again=again)
 
     def advance(self) -> None:
         """Everything up to here stands in the thread: it need not be computed again."""

@@ -12,6 +12,8 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot import words
+from bot.errors import TreadleError
 from bot.slack.card import DENY_WHY
 from bot.slack.gestures import read_click, read_reaction, read_session_stop
 from bot.slack.inbound import Payload, Self, read_event, read_limit, team_of, text_of
@@ -76,6 +78,7 @@ def build_app(
     What is no inbox item goes to `visits`.
     """
     app = _bare_app(client, identity, signing_secret)
+    app.error(_on_error)
     items, others = _Items(me, identity.team_id, store), _Others(identity.team_id, visits)
     app.middleware(others.on_limit)
     app.event("message")(items.on_message)
@@ -190,6 +193,12 @@ class _Others:
     async def on_command(self, ack: AsyncAck, command: Payload) -> None:
         self.visits.command(command)
         await ack()
+
+
+async def _on_error(error: Exception) -> None:
+    """Bolt's answer stays the status 500: Slack repeats an event, and tells who clicked."""
+    bug = None if isinstance(error, TreadleError) else error
+    log.error("%s", words.not_acknowledged(str(error) or type(error).__name__), exc_info=bug)
 
 
 async def _on_other_event(event: Payload) -> None:

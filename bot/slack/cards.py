@@ -26,20 +26,21 @@ State = tuple[int, bool]
 
 
 class Cards:
-    """The cards of one thread from position `start` on, which `look` is first told of."""
+    """The cards of one thread. Up to position `settled` they are shown as they were then."""
 
-    def __init__(self, posts: ThreadPosts, answerers: str) -> None:
+    def __init__(self, posts: ThreadPosts, answerers: str, settled: int) -> None:
         """`answerers` says who may answer."""
-        self._posts, self._answerers = posts, answerers
+        self._posts, self._answerers, self._settled = posts, answerers, settled
         self._start: int | None = None
         self._entries: Sequence[Entry] = ()
         self._shown: dict[int, State] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def look(self, entries: Sequence[Entry], start: int) -> None:
+    def look(self, entries: Sequence[Entry]) -> None:
         """The journal has grown; never blocks and never raises."""
         self._entries = entries
-        self._start = start if self._start is None else self._start
+        if self._start is None:
+            self._start, self._shown = _last_shown(entries[: self._settled])
         if (self._task is None or self._task.done()) and self._next() is not None:
             self._task = asyncio.create_task(self._update())
 
@@ -73,6 +74,18 @@ class Cards:
             if ts := self._posts.ts_of.get(card_key(self._entries, seq)):
                 return ts, card
         return None
+
+
+def _last_shown(entries: Sequence[Entry]) -> tuple[int, dict[int, State]]:
+    """Where cards may change that were shown at the end of these entries, and what they show.
+
+    All but the one that was still open then are over.
+    """
+    for seq in reversed(range(len(entries))):
+        if is_card(entries, seq):
+            card = card_at(entries, seq)
+            return (seq, {seq: _state(card)}) if card.open else (len(entries), {})
+    return len(entries), {}
 
 
 def is_card(entries: Sequence[Entry], seq: int) -> bool:

@@ -179,18 +179,3 @@ def is_held_back(entries: Sequence[Entry], final: int, doubted: Sequence[str]) -
     """
     finals = [seq_of(key) for key in doubted if key.startswith("f")]
     return any(s == final or (s < final and isinstance(entries[s], ENDING)) for s in finals)
-
-
-def unshown(entries: Sequence[Entry], shown: set[str], *, again: bool) -> int:
-    """Where to begin: behind the last ending that was posted.
-
-    `again`, after work that ended too soon, means with the turn of that ending: an answer may be
-    posted before the steps that led to it.
-    """
-    endings = [i for i, e in enumerate(entries) if isinstance(e, ENDING)]
-    seqs = {seq_of(key) for key in shown if key.startswith("f")}
-    posted = [place for place, seq in enumerate(endings) if seq in seqs]
-    last = posted[-1] if posted else -1
-    if again:
-        last -= 1
-    return endings[last] + 1 if last >= 0 else 0

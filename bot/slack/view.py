@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -43,20 +43,18 @@ class SlackOutlet:
     """Who may answer questions, for people."""
     url: str = ""
     """The workspace's address, ending in a slash, for links to messages."""
-    unsettled: set[str] = field(default_factory=set)
-    """Threads whose earlier work, here or in a process before, may have ended too soon: steps may
-    be missing from them."""
 
     async def open(self, thread: str) -> SlackView:
-        stored = await self.outbound.deliveries.of(thread)
-        sign = Sign(self.signs, Marks(self.outbound.deliveries, thread, stored))
+        deliveries = self.outbound.deliveries
+        stored, settled = await asyncio.gather(deliveries.of(thread), deliveries.settled(thread))
+        sign = Sign(self.signs, Marks(deliveries, thread, stored))
         earlier = [d for d in stored if not is_mark(d)]
         ours = [d for d in earlier if not d.pieces[0].startswith(MARK)]
         posts = ThreadPosts(self.outbound, thread, ours, sign.spoke)
         lives = [d for d in earlier if d.pieces[0].startswith(MARK)]
         wanted = self.verbosity(posts.channel) is Verbosity.CARD or _open_ones(lives)
         live = LiveCard(self.cards, thread, lives, sign) if wanted else None
-        return SlackView(self, thread, posts, sign, live)
+        return SlackView(self, posts, settled, sign, live)
 
 
 class SlackView:
@@ -65,15 +63,12 @@ class SlackView:
     def __init__(
         self,
         outlet: SlackOutlet,
-        thread: str,
         posts: ThreadPosts,
+        settled: int,
         sign: Sign,
         live: LiveCard | None,
     ) -> None:
-        self._thread, self._posts, self._sign, self._live = thread, posts, sign, live
-        self._left = thread in outlet.unsettled
-        self._unsettled = outlet.unsettled
-        self._unsettled.add(thread)
+        self._posts, self._sign, self._live = posts, sign, live
         self._pacer = outlet.outbound.mail.client.pacer
         channel = posts.channel
         manner = Manner(
@@ -83,8 +78,8 @@ class SlackView:
             outlet.url,
             outlet.answerers,
         )
-        self._agenda = Agenda(posts, manner)
-        self._cards = Cards(posts, outlet.answerers)
+        self._agenda = Agenda(posts, manner, settled)
+        self._cards = Cards(posts, outlet.answerers, settled)
         self._changed = asyncio.Event()
         self._settled, self._answered = asyncio.Event(), asyncio.Event()
         self._posting: asyncio.Task[None] | None = None
@@ -95,8 +90,8 @@ class SlackView:
         self._sign.begin(question)
 
     def look(self, entries: Sequence[Entry]) -> None:
-        self._agenda.look(entries, again=self._left)
-        self._cards.look(entries, self._agenda.start)
+        self._agenda.look(entries)
+        self._cards.look(entries)
         if self._live is not None:
             self._live.look(entries)
         self._settled.clear()
@@ -126,10 +121,7 @@ class SlackView:
                 waiter.cancel()
         if self._live is not None:
             await self._live.finish()
-        self._cards.look(entries, self._agenda.start)  # one that was only just posted
-        if self._settled.is_set():
-            self._unsettled.discard(self._thread)
-            self._left = False
+        self._cards.look(entries)  # one that was only just posted
         await self._sign.end(arrived)
         await self._cards.settle()
 
@@ -140,7 +132,7 @@ class SlackView:
                 await asyncio.wait({self._posting}, timeout=HALT_SECONDS)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        self._agenda.look(entries, again=self._left)
+        self._agenda.look(entries)
         return self._agenda.standing() if self._agenda.missing() else None
 
     async def notice(self, text: str, at: str) -> None:

@@ -62,6 +62,15 @@ class Deliveries:
 
         return await self._writer.run(work)
 
+    async def settled(self, thread: str) -> int:
+        """How many entries of the thread's journal stood in it when it last came to rest."""
+        query = select(threads.c.settled).where(threads.c.thread == thread)
+
+        def work(connection: Connection) -> int:
+            return connection.scalar(query) or 0
+
+        return await self._writer.run(work)
+
     async def begin(
         self, thread: str, key: str, pieces: Sequence[str], state: State = State.TRYING
     ) -> Delivery:

@@ -184,11 +184,11 @@ class Journals:
         safe = self._redact(body)
         return (entry, body) if safe == body else (load(safe), safe)
 
-    async def finish(self, thread: str, left: Sequence[int] = ()) -> bool:
+    async def finish(self, thread: str, settled: int, left: Sequence[int] = ()) -> bool:
         """Mark the thread as having no work left; False if something has arrived meanwhile.
 
-        The items `left` in the inbox wait for something else that is still to come. Raises Fenced
-        if the thread is another process's.
+        So many entries, all there are, stand in the thread. The items `left` in the inbox wait for
+        something else that is still to come. Raises Fenced if the thread is another process's.
         """
 
         def work(connection: Connection) -> bool:
@@ -203,7 +203,8 @@ class Journals:
                 done = update(threads).where(threads.c.thread == thread)
                 if self._shared:
                     done = done.where(threads.c.owner == self.owner)
-                found = connection.execute(done.values(busy=False, owner=None)).rowcount
+                rest = {"busy": False, "owner": None, "settled": settled}
+                found = connection.execute(done.values(rest)).rowcount
                 if self._shared and not found:
                     raise Fenced(words.fenced(thread))
             return not waiting

@@ -28,6 +28,13 @@ threads = Table(
     Column("busy", Boolean, nullable=False, comment="unfinished: picked up at start"),
     Column("engaged_at", Float, nullable=False),
     Column("owner", String, comment="cluster: the process that works on it; null: none"),
+    Column(
+        "settled",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="so many journal entries stand in Slack, with all that was before them",
+    ),
     Index("threads_busy", "busy"),
 )
 

@@ -62,7 +62,7 @@ def database_newer(found: str, known: str) -> str:
 
 
 def database_failed(why: str) -> str:
-    return f"The database did not take a write ({why}). Check the disk, then restart Treadle."
+    return f"The database did not take a write ({why}). Check the disk and its free space."
 
 
 def database_away(why: str) -> str:

@@ -9,6 +9,10 @@ def slack_unreachable() -> str:
     return "Slack cannot be reached. Check the network (or SLACK_API_URL)."
 
 
+def not_acknowledged(why: str) -> str:
+    return f"What Slack sent was not stored, so Slack is told to send it again: {why}"
+
+
 def slack_no_answer(method: str) -> str:
     return f"Slack did not answer {method}, so it may or may not have happened."
 

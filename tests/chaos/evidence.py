@@ -17,6 +17,8 @@ class Said:
     accepted: bool = True
     """Slack has the acknowledgement of an event that tells it."""
     deleted: bool = False
+    by_edit: bool = False
+    """Only the event of its edit tells that it is for the bot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,14 @@ def evidence_of(
     slack: LocalSlack, notebook: Notebook, home: Path, stored: Evidence, orphans: Sequence[str]
 ) -> Evidence:
     """`stored`, with all that Slack, the files and the log know."""
-    accepted = {record.about for record in slack.courier.records if record.ok}
+    heard = [record for record in slack.courier.records if record.ok]
+    accepted = {False: {record.about for record in heard}}
+    accepted[True] = {record.about for record in heard if record.subtype == "message_changed"}
     return replace(
         stored,
         said=tuple(
-            replace(one, accepted=(one.channel, one.ts) in accepted) for one in notebook.said
+            replace(one, accepted=(one.channel, one.ts) in accepted[one.by_edit])
+            for one in notebook.said
         ),
         posted=tuple(_posted(slack, notebook)),
         starts=tuple(_starts(home)),
@@ -110,17 +113,13 @@ def _eyes(slack: LocalSlack, said: Sequence[Said]) -> Iterator[str]:
 
 
 def bugs(log: Path) -> Iterator[str]:
-    """Where the log shows a bug: the line before, and the last line of its traceback.
-
-    An error of our own tree is none, also where a library prints it with a traceback.
-    """
+    """Where the log shows a bug: the line before, and the last line of its traceback."""
     lines = log.read_text("utf-8", "replace").splitlines()
     for number, line in enumerate(lines):
         if BUG.search(line):
             after = lines[number + 1 :]
             last = next((text for text in after if text and not text.startswith(" ")), "")
-            if not last.startswith("bot.errors."):
-                yield f"{lines[max(0, number - 1)]} {line} {last}"
+            yield f"{lines[max(0, number - 1)]} {line} {last}"
 
 
 def marked_processes(mark: str) -> dict[int, str]:

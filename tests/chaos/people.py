@@ -71,7 +71,7 @@ class Talk:
         late = plan.course is Course.LATE_MENTION
         text = f"t{plan.number} {wish(tool, steps)}"
         self._root = await self._author.say(self._channel, text if late else f"@treadle {text}")
-        self._note(self._root, for_bot=True)
+        self._note(self._root, for_bot=True, by_edit=late)
 
     async def _go_on(self, course: Course, pause: float) -> None:
         match course:
@@ -119,9 +119,9 @@ class Talk:
         ts = await self._author.reply(self._channel, self._root, text)
         self._note(ts, for_bot=for_bot)
 
-    def _note(self, ts: str, *, for_bot: bool) -> None:
+    def _note(self, ts: str, *, for_bot: bool, by_edit: bool = False) -> None:
         channel = self._slack.channel(self._channel).id
-        self._notes.said.append(Said(channel, self._root, ts, for_bot))
+        self._notes.said.append(Said(channel, self._root, ts, for_bot, by_edit=by_edit))
 
 
 def channel_name(number: int) -> str:

@@ -326,6 +326,9 @@ async def test_a_disk_that_is_full_for_a_while_loses_nothing(desk: Desk) -> None
 
     assert desk.bot_replies("#general", first) == ["One."]
     assert desk.bot_replies("#general", second) == ["Two."]
+    log = (desk.home / "treadle.log").read_text()
+    assert "Traceback" not in log
+    assert "not stored, so Slack is told to send it again: The database did not take a write" in log
 
 
 @pytest.mark.wall_clock

@@ -177,7 +177,7 @@ async def test_a_thread_without_work_is_nobody_s(a: Side) -> None:
     await a.claims.claim(THREAD)
     items = await a.inbox.waiting(THREAD)
     await a.journals.append(THREAD, 0, [Overheard(())], items)
-    assert await a.journals.finish(THREAD)
+    assert await a.journals.finish(THREAD, 0)
 
     assert await a.claims.claim(THREAD) is Claim.OTHERS
     assert (await a.claims.look([THREAD]))[0].owner is None
@@ -195,9 +195,9 @@ async def test_who_has_lost_a_thread_can_neither_finish_it_nor_post_in_it(a: Sid
     with pytest.raises(Fenced):
         await a.deliveries.begin(THREAD, "after", ["q"])
     with pytest.raises(Fenced):
-        await a.journals.finish(THREAD)
+        await a.journals.finish(THREAD, 0)
     assert [one.key for one in await b.deliveries.of(THREAD)] == ["before"]
-    assert await b.journals.finish(THREAD)
+    assert await b.journals.finish(THREAD, 0)
 
 
 @pytest.mark.parametrize("entries", [(), (Overheard(()),)])

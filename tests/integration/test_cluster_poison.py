@@ -91,7 +91,7 @@ async def test_a_turn_that_no_worker_survives_is_ended_after_three_of_them(
             assert core.shared is not None
             model, wall, people = Deadly(), Wall(), TerminalPeople()
             runner = replace(core.runner(wall, people, people), model=model)
-            runs = ClusterRuns(runner.work, core.shared.yard, 5, lambda thread: None, _proved)
+            runs = ClusterRuns(runner.work, core.shared.yard, 5, _proved)
             if not tried:
                 await core.inbox.store(ITEM)
             await runs.begin(())

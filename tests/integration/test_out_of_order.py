@@ -86,7 +86,7 @@ class Threads:
         core = self._core
         journal = ThreadJournal(core.journals, core.inbox, self.intake, stored, signals, Wall())
         await journal.take_inbox()
-        assert await core.journals.finish(thread, journal.left)
+        assert await core.journals.finish(thread, 0, journal.left)
 
 
 def known(entries: Sequence[Entry]) -> str | None:

@@ -57,7 +57,7 @@ class Post:
             position = len((await self.journals.read(thread)).entries)
             await self.journals.append(thread, position, [Overheard(())], items)
             self.taken += [stored.item.ts for stored in items]
-        return await self.journals.finish(thread)
+        return await self.journals.finish(thread, 0)
 
 
 class Town:
@@ -103,7 +103,7 @@ class Town:
 
         claims = Claims(writer, owner, BRISK.stall)
         yard = Yard(claims, address_of(self._place), BRISK, lambda thread: False)
-        return ClusterRuns(work, yard, turns, lambda thread: None, proved, (0.01,))
+        return ClusterRuns(work, yard, turns, proved, (0.01,))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -280,7 +280,7 @@ async def test_a_call_that_comes_while_an_earlier_one_finds_nothing_to_do_is_not
     claims = Interrupted(writer, "me", 20.0, meanwhile)
     pulse = Pulse(sweep=60.0, look=60.0)
     yard = Yard(claims, address_of(postgres), pulse, lambda thread: False)
-    runs = ClusterRuns(work, yard, 10, lambda thread: None, proved, (0.01,))
+    runs = ClusterRuns(work, yard, 10, proved, (0.01,))
     await runs.begin(())
     await writer.run(lambda connection: perform(connection, [call(ITEM.thread)]))
     try:

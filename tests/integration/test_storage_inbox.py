@@ -245,11 +245,11 @@ async def test_a_reply_is_remembered_for_two_minutes(store: Store) -> None:
 
 async def test_a_thread_is_finished_only_when_nothing_waits(store: Store) -> None:
     await store.inbox.store(ROOT_ITEM)
-    assert not await store.journals.finish(THREAD)
+    assert not await store.journals.finish(THREAD, 0)
     (stored,) = await store.inbox.waiting(THREAD)
     await store.journals.append(THREAD, 0, [Answered(())], [stored])
 
-    assert await store.journals.finish(THREAD)
+    assert await store.journals.finish(THREAD, 0)
     assert list(await store.journals.unfinished()) == []
 
     await store.inbox.store(reply("100.2"))

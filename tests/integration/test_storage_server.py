@@ -135,7 +135,7 @@ async def test_what_was_under_way_when_the_line_broke_is_written_once(
         line.cut(where)
         await deliveries.begin(THREAD, "key", ["piece"])
         line.cut(where)
-        assert await one.journals.finish(THREAD)
+        assert await one.journals.finish(THREAD, 0)
 
         assert line.cuts == 4
         assert (await one.journals.read(THREAD)).entries == (entry(0), Answered(("100.1",)))
@@ -247,7 +247,7 @@ async def test_a_thread_is_not_finished_while_another_process_stores_work_for_it
 
         storing = asyncio.create_task(intake.inbox.store(replace(ITEM, ts="100.2")))
         await asyncio.to_thread(pause.here.wait, 20)
-        finishing = asyncio.create_task(worker.journals.finish(THREAD))
+        finishing = asyncio.create_task(worker.journals.finish(THREAD, 0))
         await waits_for_a_lock(watcher)
         assert not finishing.done()
         pause.go()

@@ -30,7 +30,7 @@ from bot.storage.tables import metadata
 from bot.storage.writer import Writer
 
 ITEM = Item(Kind.MESSAGE, "T1", "C1", "1.0", "2.0", "U1", "waits", Addressing.DIRECT)
-THREAD = ITEM.thread
+THREAD, AT_REST = ITEM.thread, "T1:C1:9.0"
 ASKED = User("first", "U1", "Alice", "1.0")
 
 
@@ -77,13 +77,15 @@ async def test_what_an_earlier_release_left_is_gone_on_with(
     waiting = await Inbox(writer).waiting(THREAD)
     await journals.append(THREAD, 1, [Answered(("1.0",))], waiting, stored.entries)
     (delivery,) = await Deliveries(writer).of(THREAD)
-    assert await journals.finish(THREAD)
+    settled = [await Deliveries(writer).settled(thread) for thread in (THREAD, AT_REST)]
+    assert await journals.finish(THREAD, 2)
     await writer.close()
     database.close()
 
     assert differences == []
     assert stored.entries == (ASKED,)
     assert stored.root_addressed
+    assert settled == [0, 1]
     assert [one.item.text for one in waiting] == ["waits"]
     assert (delivery.pieces, delivery.state) == (("f0.0",), State.TRYING)
 
@@ -114,6 +116,12 @@ def _go_back(connection: Connection, revision: str) -> None:
             "tried_at": 1.0,
         },
     }
+    resting: dict[str, dict[str, object]] = {
+        "threads": {"busy": False},
+        "journal": {"token": "one-1"},
+    }
     for table, row in rows.items():
-        values = ", ".join(f":{name}" for name in row)
-        connection.execute(text(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})"), row)
+        insert = f"INSERT INTO {table} ({', '.join(row)}) VALUES (:{', :'.join(row)})"
+        connection.execute(text(insert), row)
+        if table in resting:
+            connection.execute(text(insert), {**row, "thread": AT_REST, **resting[table]})

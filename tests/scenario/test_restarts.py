@@ -174,6 +174,61 @@ async def test_a_post_is_found_whatever_clock_it_was_tried_by(desk: Desk) -> Non
     assert desk.bot_replies("#general", ts) == ["Once."]
 
 
+def stepping(request: Request) -> Say:
+    """One step for each question, then its answer."""
+    if request["messages"][-1]["role"] == "tool":
+        return Say("Done.")
+    asked = sum(message["role"] == "user" for message in request["messages"])
+    return Say(f"Step {asked}.", calls=(("calculate", arguments(expression=f"{asked} * 1000")),))
+
+
+async def two_turns(desk: Desk) -> str:
+    """The root of a thread with two answered questions, each of which took a step."""
+    async with process(desk, BRISK) as running:
+        ts = root = await desk.slack.person("alice").say("#general", "@treadle one")
+        await desk.answered("#general", root, covers=ts)
+        ts = await desk.slack.person("alice").reply("#general", root, "two")
+        await desk.answered("#general", root, covers=ts)
+        await desk.nothing_is_left_to_do()
+        await kill(running)
+    return root
+
+
+async def test_steps_that_answers_had_overtaken_come_after_the_restart_from_every_turn(
+    desk: Desk,
+) -> None:
+    """Answers go first: a kill may leave several turns without their steps."""
+    desk.model.play(stepping)
+    root = await two_turns(desk)
+    before = "\n".join(desk.bot_replies("#general", root))
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database, database:
+        database.execute("DELETE FROM deliveries WHERE pieces LIKE '[\"c%'")
+        database.execute("UPDATE threads SET busy = 1, settled = 0")
+    async with process(desk, BRISK):
+        await desk.nothing_is_left_to_do()
+
+    shown = "\n".join(desk.bot_replies("#general", root))
+    for step in ("Step 1.", "Step 2.", "→ 1000", "→ 2000"):
+        assert (before.count(step), shown.count(step)) == (1, 2)
+    assert shown.count("Done.") == 2
+
+
+async def test_what_a_thread_at_rest_does_not_show_stays_hidden_when_steps_are_switched_on(
+    desk: Desk,
+) -> None:
+    desk.config('[slack]\nverbosity = "quiet"')
+    desk.model.play(stepping)
+    root = await two_turns(desk)
+    desk.config('[slack]\nverbosity = "steps"')
+    async with process(desk, BRISK):
+        ts = await desk.slack.person("alice").reply("#general", root, "three")
+        await desk.answered("#general", root, covers=ts)
+        await desk.nothing_is_left_to_do()
+
+    shown = "\n".join(desk.bot_replies("#general", root))
+    assert [shown.count(f"Step {n}.") for n in (1, 2, 3)] == [0, 0, 1]
+
+
 async def test_messages_written_while_it_was_dead_are_answered_after_the_restart(
     desk: Desk,
 ) -> None:
