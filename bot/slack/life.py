@@ -35,9 +35,13 @@ class Sign:
             before, self._ending, self._spoke_at = self._task, asyncio.Event(), 0.0
             self._task = asyncio.create_task(self._keep(question, self._ending, before))
 
-    def spoke(self) -> None:
-        """A message was posted: it is a sign itself, and Slack takes the status away."""
-        self._spoke_at = time.monotonic()
+    def spoke(self, since: float) -> None:
+        """A message was posted: it is a sign itself, and Slack takes the status away.
+
+        Slack was asked at the time `since` (monotonic seconds): what was shown after that may have
+        been shown after the message, whenever Slack answered.
+        """
+        self._spoke_at = since
 
     @property
     def in_session(self) -> bool:

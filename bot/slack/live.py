@@ -143,6 +143,7 @@ class LiveCard:
         self._begun.append(piece)
         pieces = (piece, form.name, str(self._first))
         tried = await self._cards.deliveries.begin(self._thread, key, pieces)
+        began = time.monotonic()
         try:
             ts = await form.begin(spot, wanted)
         except DeliveryUnknown as error:
@@ -161,7 +162,7 @@ class LiveCard:
             await self._begin(self._cards.message)
         else:
             await self._cards.deliveries.end(key, State.OPEN, ts)
-            self._sign.spoke()
+            self._sign.spoke(began)
             sent = {task.id: task for task in wanted}
             self._open = _Open(spot, ts, form, time.monotonic(), self._first, sent)
 

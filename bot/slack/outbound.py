@@ -90,7 +90,7 @@ class ThreadPosts:
         outbound: Outbound,
         thread: str,
         earlier: Sequence[Delivery],
-        on_posted: Callable[[], None],
+        on_posted: Callable[[float], None],
     ) -> None:
         self._out, self._thread, self._on_posted = outbound, thread, on_posted
         _, self.channel, self.root_ts = thread.split(":", 2)
@@ -126,6 +126,7 @@ class ThreadPosts:
             # Frozen meanwhile, or the database was away: is the thread still this process's?
             delivery = await self._out.deliveries.begin(self._thread, key, post.shows)
         self.shown |= set(post.shows)
+        began = time.monotonic()
         try:
             ts = await self._out.mail.post(
                 self.channel, post.message, key, post.covers, self.root_ts
@@ -145,7 +146,7 @@ class ThreadPosts:
                 await self._back_off()
         else:
             self._wait = FIRST_WAIT
-            self._on_posted()
+            self._on_posted(began)
             await self._stands_at(delivery, ts)
 
     async def look_up(self, rebuild: Callable[[Sequence[str]], Post | None]) -> None:

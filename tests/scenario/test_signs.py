@@ -47,6 +47,21 @@ async def test_a_slow_model_shows_a_status_within_a_second_which_goes_with_the_a
     assert reactions(desk, ts) == []
 
 
+async def test_a_status_that_was_shown_while_slack_took_the_answer_goes_too(tmp_path: Path) -> None:
+    """Slack took the answer before the status and said so after: the answer clears nothing."""
+    async with open_desk(tmp_path, options=SESSIONLESS) as desk:
+        desk.slack.fail(
+            FaultRule(Effect.SLOW_BEFORE, "assistant.threads.setStatus", seconds=2, count=1),
+            FaultRule(Effect.SLOW_AFTER, "chat.postMessage", seconds=4),
+        )
+        desk.model.play([Say("Yes.")])
+        async with desk.treadle():
+            ts = await desk.slack.person("alice").say("#general", "@treadle hi")
+            await desk.until(lambda: desk.slack.status("#general", ts))
+            assert desk.bot_replies("#general", ts) == ["Yes."]
+            await desk.until(lambda: not desk.slack.status("#general", ts))
+
+
 @pytest.mark.wall_clock
 async def test_a_slow_look_up_of_the_person_does_not_delay_the_sign(desk: Desk) -> None:
     desk.model.play([Say("Hello.")])
