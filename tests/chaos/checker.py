@@ -66,8 +66,7 @@ def told_as_written(evidence: Evidence) -> Iterator[Finding]:
 
     Where a question was deleted and nothing stood below it, its thread is gone.
     """
-    alive = {(post.channel, post.root) for post in evidence.posted}
-    gone = {m.ts for m in evidence.said if m.deleted and (m.channel, m.root) not in alive}
+    gone = {root for _, root in _gone(evidence)}
     written: defaultdict[str, list[list[str]]] = defaultdict(list)
     for thread, rows in _threads(evidence.journal):
         listed = [_texts(row.body.get("covers")) for row in _endings(rows)]
@@ -153,11 +152,17 @@ def said_once(evidence: Evidence) -> Iterator[Finding]:
 
 
 def steps_shown(evidence: Evidence) -> Iterator[Finding]:
-    """Each observation of an answered turn stands in its thread, unless that was stopped."""
+    """Each observation of an answered turn stands in its thread, unless that was stopped.
+
+    Or unless the thread is gone.
+    """
+    gone = {f"{channel}:{root}" for channel, root in _gone(evidence)}
     shown: defaultdict[str, set[str]] = defaultdict(set)
     for post in evidence.posted:
         shown[f"{post.channel}:{post.root}"] |= set(MARK.findall(post.text))
     for thread, rows in _threads(evidence.journal):
+        if thread.partition(":")[2] in gone:
+            continue
         marks: list[str] = []
         endings = [row for row in rows if row.kind in ENDINGS]
         broken_off = {a.seq for a, b in pairwise(endings) if "parts" in b.body}
@@ -234,6 +239,13 @@ def _accepted_roots(evidence: Evidence) -> set[str]:
     """The threads whose first message was accepted, stored or not."""
     roots = [m for m in evidence.said if m.ts == m.root and m.accepted and m.for_bot]
     return {f"{m.channel}:{m.root}" for m in roots}
+
+
+def _gone(evidence: Evidence) -> set[tuple[str, str]]:
+    """Channel and root of the threads whose root was deleted while nothing stood below it."""
+    alive = {(post.channel, post.root) for post in evidence.posted}
+    deleted = {(m.channel, m.root) for m in evidence.said if m.deleted and m.ts == m.root}
+    return deleted - alive
 
 
 def _threads(journal: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

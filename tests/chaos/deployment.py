@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 TERM_SECONDS = 30.0
 """SIGTERM must have ended a process by then; ten are promised, on a host that is not busy."""
 ORPHAN_SECONDS = 10.0
-GIVES_UP_SECONDS = 5.0
+GIVES_UP_SECONDS = 30.0
+"""A start comes to its end by then, one way or the other."""
 READY = b"Ctrl-C stops"
 """`treadle run` says so once it takes events."""
 LOG_ROOM = 64 * 1024
@@ -123,26 +124,29 @@ class Embedded:
         if process is None or process.returncode is not None:
             return
         self.did["full disk"] += 1
-        log = (self._home / "treadle.log").read_bytes()
-        starting = READY not in log[self._log_from :]
-        room = len(log) + LOG_ROOM
+        starting = self._starts()
+        room = (self._home / "treadle.log").stat().st_size + LOG_ROOM
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, before[1]))
         await asyncio.sleep(dice.uniform(0.2, 2.0))
+        if process.returncode is None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
         if starting:
             with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), GIVES_UP_SECONDS)
-        if (code := self._code()) is None:
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
-        elif starting and code == 1:
+                async with asyncio.timeout(GIVES_UP_SECONDS):
+                    while process.returncode is None and self._starts():
+                        await asyncio.sleep(0.05)
+        if starting and process.returncode == 1:
             self.did["start on a full disk"] += 1
             await self.start()
 
     async def stop(self) -> None:
         await self._end(signal.SIGTERM)
 
-    def _code(self) -> int | None:
-        return None if self._running is None else self._running.returncode
+    def _starts(self) -> bool:
+        """Whether it does not take events yet."""
+        log = (self._home / "treadle.log").read_bytes()
+        return READY not in log[self._log_from :]
 
     async def _end(self, number: signal.Signals) -> int:
         process = self._running

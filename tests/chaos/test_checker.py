@@ -225,6 +225,21 @@ def test_where_a_deleted_question_left_its_thread_its_end_is_told_there() -> Non
     assert {violation.promise for violation in silent} == {"told_as_written"}
 
 
+def test_where_a_deleted_question_took_its_thread_along_no_step_is_missed() -> None:
+    thread = "T1:C1:6.0"
+    rows = (
+        Row(thread, 0, "User", {"kind": "User", "at": "6.0"}),
+        Row(thread, 1, "Observation", {"call_id": "call_0", "text": "done:k9k"}),
+        Row(thread, 2, "Answered", {"kind": "Answered", "covers": ["6.0"]}),
+    )
+    gone = replace(GOOD, journal=(*JOURNAL, *rows))
+    answered = Posted("C1", "6.0", "6.1", "f2", ("6.0",), "answer:9")
+    stands = check(replace(gone, posted=(*GOOD.posted, answered)))
+
+    assert check(gone) == ()
+    assert {violation.promise for violation in stands} == {"steps_shown"}
+
+
 def test_a_thread_in_which_nothing_has_ended_yet_can_be_judged() -> None:
     begun = replace(GOOD, journal=(*JOURNAL, Row("T1:C1:7.0", 0, "Overheard", {})))
 
