@@ -129,19 +129,22 @@ class Embedded:
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, before[1]))
         await asyncio.sleep(dice.uniform(0.2, 2.0))
-        if process.returncode is None:
+        if self._code() is None:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
         if starting:
             with suppress(TimeoutError):
                 async with asyncio.timeout(GIVES_UP_SECONDS):
-                    while process.returncode is None and self._starts():
+                    while self._code() is None and self._starts():
                         await asyncio.sleep(0.05)
-        if starting and process.returncode == 1:
+        if starting and self._code() == 1:
             self.did["start on a full disk"] += 1
             await self.start()
 
     async def stop(self) -> None:
         await self._end(signal.SIGTERM)
+
+    def _code(self) -> int | None:
+        return None if self._running is None else self._running.returncode
 
     def _starts(self) -> bool:
         """Whether it does not take events yet."""
