@@ -28,7 +28,7 @@ from bot.slack.preflight import Identity, identify
 from bot.slack.sockets import Sockets, address_refused, new_address
 from bot.slack.web import call, close_client, web_client
 from bot.state import open_reading, open_state
-from bot.storage.capabilities import Capabilities
+from bot.storage.capabilities import Capabilities, known_facts
 from bot.storage.items import Item
 from bot.storage.limits import limited_minutes
 from bot.storage.writer import Writer
@@ -158,21 +158,26 @@ async def _model_format(settings: Settings, forget: bool) -> str:
     model = make_model(settings)
     if not isinstance(model, ChatModel):
         return words.banner_rehearsal()
+    address, name = model.endpoint.address, model.name
+    gone = await _forget(settings, address, name) if forget else 0
+    with open_reading(settings).connect() as connection:
+        known = known_facts(connection, address, name, time.time())
+    refused = sorted(fact.removeprefix(REFUSES) for fact in known if fact.startswith(REFUSES))
+    return words.found_model_format(settings.model.dialect, known.get(DIALECT), refused, gone)
+
+
+async def _forget(settings: Settings, address: str, model: str) -> int:
+    """Forget what was found out; how many facts there were."""
     try:
         database = open_state(settings)
     except DatabaseBusy as error:
-        return words.found_running(str(error))
+        raise TreadleError(words.nothing_forgotten()) from error
     writer = Writer(database.engine)
-    capabilities = Capabilities(writer)
-    address, name = model.endpoint.address, model.name
     try:
-        gone = await capabilities.forget(address, name) if forget else 0
-        known = await capabilities.read(address, name)
+        return await Capabilities(writer).forget(address, model)
     finally:
         await writer.close()
         database.close()
-    refused = sorted(fact.removeprefix(REFUSES) for fact in known if fact.startswith(REFUSES))
-    return words.found_model_format(settings.model.dialect, known.get(DIALECT), refused, gone)
 
 
 async def _token(settings: Settings) -> str:

@@ -31,10 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.command()(reports.usage)
-app.add_typer(reports.audit, name="audit")
-app.add_typer(reports.policy, name="policy")
-app.add_typer(reports.runs, name="runs")
 
 Host = Annotated[str, typer.Option(help="Address to listen on for Slack's HTTP requests.")]
 Port = Annotated[
@@ -160,6 +156,12 @@ def doctor(
     for finding in findings:
         say(str(finding))
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+app.command()(reports.usage)
+app.add_typer(reports.policy, name="policy")
+app.add_typer(reports.audit, name="audit")
+app.add_typer(reports.runs, name="runs")
 
 
 def main() -> None:

@@ -54,7 +54,8 @@ class LiveText:
     def end(self) -> frozenset[str]:
         """The reply is over: the texts that were shown of it, to be shown no second time."""
         self._finish()
-        seen = frozenset(text.strip() for text in self._texts.values())
+        texts = (text.replace("\r\n", "\n") for text in self._texts.values())  # as it is read
+        seen = frozenset(text.strip() for text in texts)
         self._texts.clear()
         return seen
 

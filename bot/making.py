@@ -66,12 +66,12 @@ def read_settings(environ: Mapping[str, str], cwd: Path, need: Need) -> Settings
     """The settings for a command. Raises ConfigError that names every problem."""
     root = cwd / environ.get("TREADLE_WORKSPACE", "workspace")
 
-    def own_tools(modules: tuple[str, ...]) -> Collection[str]:
+    def other_tools(modules: tuple[str, ...]) -> Collection[str]:
         try:
-            return [tool.name for tool in load_tools(modules, cwd, root)]
+            return [tool.name for tool in (*builtin_tools(), *load_tools(modules, cwd, root))]
         except ToolDefinitionError as error:
             raise ConfigError(str(error)) from error
 
     return load_settings(
-        environ, cwd, need=need, own_tools=own_tools, off_tools=words.TOOLS_NOT_YET
+        environ, cwd, need=need, other_tools=other_tools, off_tools=words.TOOLS_NOT_YET
     )

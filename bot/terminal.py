@@ -138,10 +138,12 @@ class TerminalView:
                 more = [words.more_lines(len(lines) - SHOWN)] if len(lines) > SHOWN else []
                 self._write("\n".join(f"  → {line}" for line in [*lines[:SHOWN], *more]))
             case Failed(text=text) | Refused(text=text) if text:
+                self._live.end()
                 self._write(text)
             case Told():
                 self._write(words.chat_question(thread=self._asking.thread))
             case Stopped():
+                self._live.end()
                 self._write(stop_notice(entries, seq))
             case Answered() | _:
                 pass

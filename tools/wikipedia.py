@@ -23,6 +23,8 @@ LIMIT = 1024 * 1024
 """Bytes of a response."""
 EXTRACT = 4_000
 """Characters of the article's beginning that are given to the model."""
+LONGEST_WORD = 40
+"""Characters; a script without spaces is cut anywhere."""
 QUERY = 300
 """Characters; MediaWiki refuses longer searches."""
 OTHERS = 4
@@ -113,7 +115,8 @@ def _answer(found: Mapping[str, Json], query: str) -> str:
     title = _tidy(_text(first, "title"))
     body = _tidy(_text(first, "extract")) or _snippet(hits, _text(first, "title"))
     if len(body) > EXTRACT:
-        body = f"{body[:EXTRACT].rsplit(' ', 1)[0]} …"
+        word = body.rfind(" ", EXTRACT - LONGEST_WORD, EXTRACT)
+        body = f"{body[: EXTRACT if word < 0 else word]} …"
     others = [_tidy(_text(hit, "title")) for hit in hits]
     others = [other for other in others if other and other != title][:OTHERS]
     more = f"\n\nOther articles: {'; '.join(others)}" if others else ""

@@ -261,7 +261,6 @@ class Refused:
     why: str = ""
 
 
-Ending: TypeAlias = Answered | Stopped | Failed
 Entry: TypeAlias = (
     User | Overheard | Edited | Requoted | ModelReply | Decided | ToolStarted | Observation
     | Resumed | Answered | Stopped | Failed | Refused | FilesSeen | Summary | Warned

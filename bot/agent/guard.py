@@ -80,7 +80,8 @@ def _limit_reached(since: Sequence[Entry], limits: Limits) -> str | None:
     asked = [e for e in since if isinstance(e, ModelReply | Summary)]
     replies = sum(isinstance(e, ModelReply) for e in asked)
     seconds = sum(e.seconds for e in since if isinstance(e, ModelReply | Observation | Summary))
-    tokens = sum(e.usage.input_tokens + e.usage.output_tokens for e in asked)
+    used = [e.usage.plus(e.wasted) if isinstance(e, ModelReply) else e.usage for e in asked]
+    tokens = sum(usage.input_tokens + usage.output_tokens for usage in used)
     if replies >= limits.max_steps:
         return words.limit_steps(limits.max_steps)
     if seconds >= limits.max_seconds:

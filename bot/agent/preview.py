@@ -94,11 +94,8 @@ def diff(old: str, new: str) -> Iterator[str]:
     Only what differs is compared, so that a small change of a long file costs little.
     """
     before, after = _lines(old), _lines(new)
-    head = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
-    )
-    rest = zip(reversed(before[head:]), reversed(after[head:]), strict=False)
-    tail = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], rest))
+    head = _same(before, after)
+    tail = _same(before[head:][::-1], after[head:][::-1])
     start = max(0, head - CONTEXT)
     old_part = before[start : len(before) - max(0, tail - CONTEXT)]
     new_part = after[start : len(after) - max(0, tail - CONTEXT)]

@@ -28,8 +28,9 @@ from bot.config.problems import dotted, example, problems_of
 from bot.config.values import KnownTools, Problem, module_names, suggestion
 from bot.errors import ConfigError
 
-OwnTools: TypeAlias = Callable[[tuple[str, ...]], Collection[str]]
-"""The names of one's own tools, from the entries of [tools] modules; may raise ConfigError."""
+OtherTools: TypeAlias = Callable[[tuple[str, ...]], Collection[str]]
+"""The names of tools beside those of the contract, given the entries of [tools] modules; may raise
+ConfigError."""
 
 
 _POLICY = re.compile(r"\s*\[\[\s*(policy|\"policy\"|'policy')\s*\]\]")
@@ -45,8 +46,8 @@ class Need(Enum):
     NOTHING = "nothing"
 
 
-def no_own_tools(modules: tuple[str, ...]) -> Collection[str]:
-    """For commands that run no tools of the operator's own."""
+def no_other_tools(modules: tuple[str, ...]) -> Collection[str]:
+    """For commands that run no tools but those of the contract."""
     return ()
 
 
@@ -55,7 +56,7 @@ def load_settings(
     cwd: Path,
     *,
     need: Need,
-    own_tools: OwnTools = no_own_tools,
+    other_tools: OtherTools = no_other_tools,
     off_tools: Collection[str] = (),
 ) -> Settings:
     """All settings. Raises ConfigError that names every problem, its place and a right value.
@@ -74,7 +75,7 @@ def load_settings(
     text = _read_text(config_path, named, problems)
     data = _tables(text, config_path.name, problems)
     modules = _modules(data, paths, paths.resolve(env.workspace))
-    known = _known_tools(modules, own_tools, problems)
+    known = _known_tools(modules, other_tools, problems)
     file, wrong = _sections(data, config_path.name, known, problems)
     settings = _assemble(file, env, config_path, paths, problems)
     lines = policy_lines(text, len(settings.policy))
@@ -195,10 +196,10 @@ def _modules(data: Mapping[str, object], paths: _Paths, workspace: Path) -> tupl
 
 
 def _known_tools(
-    modules: tuple[str, ...], own_tools: OwnTools, problems: list[Problem]
+    modules: tuple[str, ...], other_tools: OtherTools, problems: list[Problem]
 ) -> KnownTools:
     try:
-        return KnownTools(frozenset(own_tools(modules)))
+        return KnownTools(frozenset(other_tools(modules)))
     except ConfigError as error:
         problems.append(Problem("tools.modules", f"cannot be used: {str(error).rstrip('.')}"))
     return KnownTools()

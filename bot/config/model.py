@@ -27,7 +27,6 @@ from bot.patterns import Pattern
 from bot.policy import Access, Rule, Verdict
 
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(values.listed)]
-ChannelIds: TypeAlias = Annotated[Names, AfterValidator(values.channel_ids)]
 UserIds: TypeAlias = Annotated[Names, AfterValidator(values.user_ids)]
 ToolNames: TypeAlias = Annotated[Names, AfterValidator(values.tool_names)]
 MatchTable: TypeAlias = Annotated[

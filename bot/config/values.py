@@ -61,14 +61,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class KnownTools:
-    """The names that settings may use for tools: those of the contract and the operator's own."""
+    """The names that settings may use for tools: those of the contract and the `others`."""
 
-    own: frozenset[str] = field(default_factory=frozenset)
+    others: frozenset[str] = field(default_factory=frozenset)
 
     def resolve(self, name: str) -> str:
         """The tool's own name. Raises ValueError for a name that no release knows."""
         name = OTHER_NAMES.get(name, name)
-        if name in TOOLS or name in self.own:
+        if name in TOOLS or name in self.others:
             return name
         raise ValueError(
             f"names {name!r}, which is no tool{suggestion(name, TOOLS | set(OTHER_NAMES))}"

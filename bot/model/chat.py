@@ -140,9 +140,9 @@ class ChatModel:
             streams.append(collected)
             if collected.complete:
                 return collected.whole()
-            shown.void()
             if len(streams) == CUT_STREAM_TRIES:
                 raise collected.broken or ModelUnavailable(words.model_cut_stream())
+            shown.void()
 
     async def _stream(self, request: Mapping[str, Any], shown: Shown) -> Collected:
         import openai

@@ -22,10 +22,15 @@ from bot.model.requests import REASONING_FIELDS
 
 _Object: TypeAlias = Mapping[str, Any]
 
-_ENDED = frozenset({"stop", "tool_calls", "function_call"})
-_CUT_OFF = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+_ENDED = frozenset({"stop", "tool_calls", "function_call"}) | {
+    *("eos_token", "stop_sequence"),
+    *("end_turn", "tool_use"),
+}
+_CUT_OFF = frozenset({"length", "max_tokens", "model_context_window_exceeded", "model_length"})
 _FILTERED = frozenset({"content_filter", "sensitive"})
-"""What an endpoint says of a reply's end: OpenAI's words, and those of Zhipu and of gateways."""
+"""What an endpoint says of a reply's end: OpenAI's words, and those of Zhipu, Mistral, text-
+generation-inference (eos_token: huggingface/text-generation-inference#2344) and of gateways that
+pass on Anthropic's (end_turn: BerriAI/litellm#12481)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,15 @@ FRESH_SECONDS = 60.0
 """So long is the database not asked again: another process may have learned or forgotten since."""
 
 
+def known_facts(connection: Connection, address: str, model: str, now: float) -> Mapping[str, str]:
+    """What is known of a model at an address and had not grown old by `now`."""
+    table = capabilities.c
+    query = select(table.fact, table.value).where(
+        table.address == address, table.model == model, table.learned_at > now - KEPT_SECONDS
+    )
+    return {str(fact): str(value) for fact, value in connection.execute(query)}
+
+
 class Capabilities:
     """`bot.model.Knowledge` in the database. `now` is in seconds since the epoch."""
 
@@ -30,14 +39,9 @@ class Capabilities:
         read_at, facts = self._recent.get((address, model), (-FRESH_SECONDS, {}))
         if 0 <= now - read_at < FRESH_SECONDS:
             return facts
-        oldest = now - KEPT_SECONDS
-        table = capabilities.c
-        query = select(table.fact, table.value).where(
-            table.address == address, table.model == model, table.learned_at > oldest
-        )
 
-        def work(connection: Connection) -> dict[str, str]:
-            return {str(fact): str(value) for fact, value in connection.execute(query)}
+        def work(connection: Connection) -> Mapping[str, str]:
+            return known_facts(connection, address, model, now)
 
         facts = await self._writer.run(work)
         self._recent[address, model] = (now, facts)

@@ -53,6 +53,13 @@ def found_model_format(chosen: str, found: str | None, refused: Sequence[str], g
     return f"{forgotten}{dialect}{without}{reset}."
 
 
+def nothing_forgotten() -> str:
+    return (
+        "nothing was forgotten: Treadle is running and holds the database. Stop it, then run "
+        "treadle doctor --forget-model again."
+    )
+
+
 def found_slack(bot: str, team: str) -> str:
     return f"the bot is @{bot} in {team}, with every scope of manifest.yml."
 

@@ -135,10 +135,6 @@ def home_too_slow() -> str:
     return "Slack was too slow to open the window. Please click again."
 
 
-def home_not_saved(why: str) -> str:
-    return f"Nothing was changed: {why}"
-
-
 def home_unknown() -> str:
     return "I could not find out who you are, so I can show nothing. Open this page again soon."
 

@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 
 from bot.checks import examine_host
+from bot.doctor import Finding
 from bot.model.knowledge import DIALECT, REFUSES
 from bot.storage.capabilities import KEPT_SECONDS, Capabilities
 from bot.storage.database import Database, open_database
@@ -127,8 +128,12 @@ async def answer_of(desk: Desk) -> str:
 
 
 async def found(desk: Desk, *, forget: bool = False) -> str:
+    return (await model_format(desk, forget=forget)).text
+
+
+async def model_format(desk: Desk, *, forget: bool = False) -> Finding:
     findings = await examine_host(desk.environment(), desk.home, 0, forget=forget)
-    return next(finding.text for finding in findings if finding.subject == "model format")
+    return next(finding for finding in findings if finding.subject == "model format")
 
 
 async def test_doctor_shows_what_was_found_out_and_can_forget_it(desk: Desk) -> None:
@@ -152,3 +157,24 @@ async def test_doctor_shows_what_was_found_out_and_can_forget_it(desk: Desk) -> 
     assert "not sent, because it was refused: stop" in shown
     assert asked.count(True) == 1
     assert forgotten == "2 findings were forgotten; tools are called in the format native."
+
+
+async def test_while_treadle_runs_doctor_shows_it_too_and_says_that_nothing_is_forgotten(
+    desk: Desk,
+) -> None:
+    no_tools = Refuse(400, {"error": {"message": "this model does not support tools"}})
+
+    def script(request: Request) -> Reply:
+        return no_tools if "tools" in request else Say("<final_answer>Hi.</final_answer>")
+
+    desk.model.play(script)
+    async with desk.treadle():
+        await ask(desk, None, "hi")
+        shown = await model_format(desk)
+        refused = await model_format(desk, forget=True)
+        still = await model_format(desk)
+
+    assert (shown.ok, still) == (True, shown)
+    assert "format xml, as was found out" in shown.text
+    assert not refused.ok
+    assert refused.text.startswith("nothing was forgotten: Treadle is running")

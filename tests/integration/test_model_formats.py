@@ -570,7 +570,11 @@ async def test_a_reply_that_always_ends_in_trouble_is_a_sentence() -> None:
         await one(lambda _: stream(function("{}", index=0, id="c1"), finish="network_error"))
 
 
-@pytest.mark.parametrize("finish", ["stop", "STOP", "tool_calls", "function_call"])
+ENDS = ["stop", "STOP", "tool_calls", "function_call", "eos_token", "stop_sequence"]
+ENDS += ["end_turn", "tool_use"]
+
+
+@pytest.mark.parametrize("finish", ENDS)
 async def test_a_reply_that_ended_well_is_run(finish: str) -> None:
     call = function('{"expression": "1+1"}', index=0, id="c1")
 

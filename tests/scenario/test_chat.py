@@ -84,6 +84,28 @@ async def test_a_reply_that_breaks_off_is_replaced(home: Path) -> None:
     assert again.strip() == "It is 391."
 
 
+async def test_a_reply_that_breaks_off_for_good_does_not_say_that_it_begins_again(
+    home: Path,
+) -> None:
+    cut = Say("It is certainly three", cut=True, chunk=4)
+
+    out = await chat(home, "17 * 23?\n", [cut, cut, cut])
+
+    assert out.count("it begins again") == 2
+    assert "\nIt is certainly three\nThe model's reply broke off several times." in out
+
+
+async def test_what_was_shown_of_a_reply_that_fails_ends_its_line_and_is_forgotten(
+    home: Path,
+) -> None:
+    half = Say("It is cert", finish="content_filter", chunk=3)
+
+    out = await chat(home, "17 * 23?\nAnd now?\n", [half, Say("It is 391.", chunk=2)])
+
+    assert "\nIt is cert\nThe model's provider filtered this reply." in out
+    assert out.count("It is 391.") == 1
+
+
 @pytest.mark.parametrize(("line", "result"), [("y", "→ 391"), ("no", "→ You said no to this call")])
 async def test_a_rule_that_asks_is_answered_in_the_terminal(
     home: Path, line: str, result: str

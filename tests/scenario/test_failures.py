@@ -32,7 +32,7 @@ from bot.slack.web import close_client, web_client
 from bot.trail import verify_trail
 from tests.doubles.cards import question, told
 from tests.doubles.desk import Desk, arguments, open_desk
-from tests.doubles.model_endpoint import Refuse, Say
+from tests.doubles.model_endpoint import Raw, Refuse, Say
 
 DOC = Path(__file__).parents[2] / "docs" / "failures.md"
 ROWS = {
@@ -263,6 +263,43 @@ async def model_down(desk: Desk) -> str:
     return (await ask(desk))[-1]
 
 
+async def model_busy(desk: Desk) -> str:
+    headers = {"retry-after-ms": "1"}
+    desk.model.play(lambda _: Refuse(429, {"error": {"message": "slow down"}}, headers))
+    return (await ask(desk))[-1]
+
+
+async def model_refused(desk: Desk) -> str:
+    desk.model.play([Refuse(400, {"error": {"message": "temperature is too high"}})])
+    return (await ask(desk))[-1]
+
+
+async def model_breaks_off(desk: Desk) -> str:
+    desk.model.play(lambda _: Say("half of", cut=True))
+    return (await ask(desk))[-1]
+
+
+async def model_cut_off(desk: Desk) -> str:
+    call = ("calculate", arguments(expression="1"))
+    desk.model.play([Say("I go on", calls=(call,), finish="length")])
+    return (await ask(desk))[-1]
+
+
+async def model_filtered(desk: Desk) -> str:
+    desk.model.play([Say("half of", finish="content_filter")])
+    return (await ask(desk))[-1]
+
+
+async def model_empty(desk: Desk) -> str:
+    desk.model.play([Say("")])
+    return (await ask(desk))[-1]
+
+
+async def model_is_a_page(desk: Desk) -> str:
+    desk.model.play([Raw("<html>Sign in</html>", "text/html")])
+    return (await ask(desk))[-1]
+
+
 async def observed(desk: Desk, name: str, raw: str) -> str:
     """What the model is sent as the result of its call."""
     desk.model.play([Say("Let me see.", calls=((name, raw),)), Say("So be it.")])
@@ -444,6 +481,8 @@ PROVOKED: dict[str, Callable[[Desk], Awaitable[str]]] = {
         workspace_unusable, home_unusable, already_running, database_unreachable,
         database_address, worker_without_server, port_taken, slack_unreachable,
         model_unreachable, key_refused, model_unknown, no_such_address, model_quota, model_down,
+        model_busy, model_refused, model_breaks_off, model_cut_off, model_filtered, model_empty,
+        model_is_a_page,
         file_too_large, path_outside, no_sandbox, guest, denied_tool, ask_tool, message_too_long,
         not_yours, question_closed, no_window, too_long_to_ask,
         budget_used_up, in_circles, unreadable_replies, too_many_steps, not_admin, command_unknown,

@@ -214,7 +214,7 @@ def test_ones_own_tools_are_known_by_what_their_modules_define(tmp_path: Path) -
         asked.append(modules)
         return ["deploy"]
 
-    settings = load_settings(KEY, tmp_path, need=Need.CHAT, own_tools=own)
+    settings = load_settings(KEY, tmp_path, need=Need.CHAT, other_tools=own)
     assert settings.rules[0].tool == "deploy"
     assert asked == [settings.tools.modules] == [(str(tmp_path / "mine.py"),)]
 
@@ -226,7 +226,7 @@ def test_a_module_that_cannot_be_loaded_is_one_problem_among_the_others(tmp_path
         raise ConfigError(f"{modules[0]} has no tools.")
 
     with pytest.raises(ConfigError) as caught:
-        load_settings(KEY, tmp_path, need=Need.CHAT, own_tools=own)
+        load_settings(KEY, tmp_path, need=Need.CHAT, other_tools=own)
     assert "mine.py has no tools" in str(caught.value)
     assert "guard.repeat must be at least 2" in str(caught.value)
 

@@ -247,7 +247,7 @@ def test_the_code_of_ones_own_tools_never_lies_in_the_workspace(tmp_path: Path) 
         return []
 
     with pytest.raises(ConfigError, match="holds a tool's code"):
-        load_settings(GOOD, tmp_path, need=Need.RUN, own_tools=own)
+        load_settings(GOOD, tmp_path, need=Need.RUN, other_tools=own)
     assert loaded == [str(tmp_path / "a.py")]
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bot.agent.dialects.base import NO_END
-from bot.agent.dialects.detect import DIALECTS
+from bot.agent.dialects.detect import DIALECTS, read
 from tests.doubles.specs import SPECS
 
 CORPORA = Path(__file__).parent / "replies"
@@ -48,6 +48,19 @@ def test_a_reply_of_the_corpus_is_read_as_it_should_be(name: str, case: dict[str
     if "thought" in case:
         assert parsed.thought == case["thought"]
     assert parsed.kept == case["kept"] if "kept" in case else parsed.kept in case["reply"]
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), CASES, ids=[f"{name}: {case['case']}" for name, case in CASES]
+)
+def test_a_reply_with_the_line_ends_of_windows_is_read_the_same(
+    name: str, case: dict[str, Any]
+) -> None:
+    cut_off, plain = case.get("cut_off", False), case["reply"].replace("\r\n", "\n")
+
+    ended = read(DIALECTS[name], plain.replace("\n", "\r\n"), SPECS, (), cut_off=cut_off)
+
+    assert ended == read(DIALECTS[name], plain, SPECS, (), cut_off=cut_off)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -31,6 +32,11 @@ CALLS = (
     BARE,
     f"<tool_call>{BARE}</tool_call>",
 )
+ODD = (
+    f"**{XML}",
+    f"So I thought:\r```\n{TEXT}",
+    f"So I thought:\rAnswer: none\n{JSON}",
+)
 WRAPPED = ("{}", "```\n{}\n```", "~~~text\n{}\n~~~", "\n\n {}", "Hm.\n</think>\n\n{}")
 
 
@@ -55,7 +61,7 @@ def shown(reader: StreamReader, parts: Sequence[str]) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(
-    call=st.sampled_from(CALLS),
+    call=st.sampled_from(CALLS + ODD),
     wrap=st.sampled_from(WRAPPED),
     cuts=st.lists(st.integers(0, 200), max_size=12),
 )
@@ -70,6 +76,23 @@ def test_no_argument_of_a_call_is_shown_however_the_stream_is_split(
     if read(DIALECTS[name], apart.text, SPECS, (), cut_off=False).parsed.calls:
         seen = shown(ThinkingReader(DIALECTS[name].reader()), parts)
         assert "SECRET" not in "".join(seen), seen
+
+
+@pytest.mark.wall_clock
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("piece", ["\n", " ", "a ", "```\n", "<", "<thought>", "*"])
+def test_a_stream_of_ten_times_as_many_pieces_takes_at_most_fifteen_times_as_long(
+    name: str, piece: str
+) -> None:
+    few = min(seconds(name, [piece] * 3_000) for _ in range(3))
+    many = min(seconds(name, [piece] * 30_000) for _ in range(2))
+    assert many <= 15 * few + 0.005
+
+
+def seconds(name: str, parts: Sequence[str]) -> float:
+    began = time.process_time()
+    shown(ThinkingReader(DIALECTS[name].reader()), parts)
+    return time.process_time() - began
 
 
 THINKING = st.lists(

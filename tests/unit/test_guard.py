@@ -234,6 +234,12 @@ def test_making_a_summary_counts_as_time_and_tokens_of_the_turn() -> None:
     assert check(turn, Limits(max_steps=1)) is None
 
 
+def test_what_broken_off_streams_used_counts_as_tokens_of_the_turn() -> None:
+    reply = ModelReply("m", calls=(ToolCall("c", "t", "{}"),), wasted=Usage(90, 10))
+
+    assert isinstance(check([ASKED, reply, Observation("c", "1")], Limits(max_tokens=100)), Halt)
+
+
 def test_three_unreadable_replies_in_a_row_end_the_turn() -> None:
     unreadable = ModelReply("m", "?", problem="it is no JSON")
     turn: list[Entry] = [ASKED, unreadable, unreadable]

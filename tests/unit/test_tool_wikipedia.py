@@ -77,6 +77,17 @@ async def test_a_long_article_is_cut_at_a_word(context: ToolContext) -> None:
     assert found.text.endswith("word …")
 
 
+async def test_a_long_article_in_a_script_without_spaces_keeps_its_text(
+    context: ToolContext,
+) -> None:
+    article = "莫迪 (印度总理)，" + "他生于古吉拉特邦。" * 1_000
+
+    found = await look_up(context, wiki({"Modi": article}))
+
+    assert EXTRACT - 100 < len(found.text) < EXTRACT + 20
+    assert found.text.endswith(" …")
+
+
 async def test_nothing_found_says_what_to_try(context: ToolContext) -> None:
     found = await look_up(context, wiki({"Modi": "x"}), "zzz qqq")
 

@@ -32,7 +32,7 @@ DIALECTS: Mapping[str, Dialect] = {
 _TAGGED = re.compile(r"\s*<\s?(?:tool_call|function_call)\s?>\s*", re.I)
 _TAG_END = re.compile(r"\s*(?:</\s?(?:tool_call|function_call)\s?>\s*)?\Z", re.I)
 _XML = re.compile(
-    r"\s*(?:<[ ]?thought[ ]?>(?>.*?</[ ]?thought[ ]?>)\s*)?[*_]{0,3}<[ ]?action[ ]?>", re.I | re.S
+    r"\s*(?:<[ ]?thought[ ]?>(?>.*?</[ ]?thought[ ]?>)\s*)?<[ ]?action[ ]?>", re.I | re.S
 )
 _BEGUN = re.compile(
     r"\s*(?:<[ ]?(?:thought|action|tool_call|function_call)\b|"
@@ -61,7 +61,11 @@ def read(
     *,
     cut_off: bool,
 ) -> Read:
-    """Read a reply by `dialect`, given the conversation before it. Never raises."""
+    """Read a reply by `dialect`, given the conversation before it. Never raises.
+
+    A line may end as on Windows: for the markers, and for what a tool gets, it ends as any other.
+    """
+    text = text.replace("\r\n", "\n")
     parsed = dialect.parse(text, specs, cut_off=cut_off)
     meant = None if parsed.calls or cut_off or not specs else whole_action(text, specs)
     if meant is not None:

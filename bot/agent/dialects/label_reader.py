@@ -11,6 +11,8 @@ from bot.agent.dialects.marks import FENCE_BEFORE, closing, opening
 _LONGEST = 48
 """Characters at a line's beginning after which it can no longer turn out to be a label."""
 _MAYBE_FENCE = re.compile(rf"{FENCE_BEFORE}(?:`{{3}}|~{{3}})")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+"""Only this ends a line, as for the patterns that read the whole reply."""
 _UNLABELLED = ("{", "[", "<", "`", "~")
 """How an action in another form, or a reply that is all in a fence, begins."""
 
@@ -37,7 +39,7 @@ class LabelReader:
             if chunk.startswith(_UNLABELLED):
                 self._kind = None
         shown: list[Thought | Answer] = []
-        for part in chunk.splitlines(keepends=True):
+        for part in _LINE.findall(chunk):
             self._take(part, shown)
         return [piece for piece in shown if piece.text]
 
@@ -51,7 +53,7 @@ class LabelReader:
         """A part of one line."""
         if self._kind is None:
             return
-        whole = part.endswith(("\n", "\r"))
+        whole = part.endswith("\n")
         if not self._at_start:
             shown.append(self._kind(part))
         else:

@@ -6,9 +6,9 @@ import re
 
 from bot.agent.dialects.base import Answer, Piece
 
-_UNDECIDED = re.compile(r"\s*[*_# ]{0,10}[a-z]{0,7}\Z", re.I)
+_UNDECIDED = re.compile(r"[*_# ]{0,10}[a-z]{0,7}\Z", re.I)
 """A beginning of which it is not clear yet whether it is that of an action."""
-_ACTION_LIKE = re.compile(r"\s*(?:[<{\[`~]|[*_# ]{0,10}(?:thought|action)\b)", re.I)
+_ACTION_LIKE = re.compile(r"(?:[<{\[`~]|[*_# ]{0,10}(?:thought|action)\b)", re.I)
 
 
 class PlainReader:
@@ -23,7 +23,7 @@ class PlainReader:
 
     def feed(self, chunk: str) -> list[Piece]:
         if self._plain is None:
-            self._head = chunk = self._head + chunk
+            self._head = chunk = (self._head + chunk).lstrip()
             if not _UNDECIDED.match(chunk):
                 self._plain = not _ACTION_LIKE.match(chunk)
         return [Answer(chunk)] if self._plain and chunk else []

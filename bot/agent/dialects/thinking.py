@@ -79,7 +79,8 @@ class ThinkingReader:
         if opened is not None:
             self._held, self._state = self._held[opened.end() :], "thinking"
             return True
-        start = self._held.lstrip()[:_LONGEST].lower()
+        self._held = self._held.lstrip()
+        start = self._held[:_LONGEST].lower()
         if "<thinking>".startswith(start) or "<think>".startswith(start):
             return False
         self._state = "rest"
