@@ -213,7 +213,7 @@ async def open_core(
                     Inbox(writer, redactor.text, shared.on_stored if shared else nothing_more),
                     Deliveries(writer, None if alone else owner),
                     EventLimits(writer),
-                    make_budget(settings, writer, ledger, audit),
+                    make_budget(settings, writer, ledger, audit, None if alone else owner),
                     capabilities,
                     model,
                     tools,
