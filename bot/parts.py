@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from bot import sealing
 from bot.accounts import Allowances, make_budget, rates
+from bot.admin.attempts import Attempts
 from bot.admin.house import House, ToolInfo
 from bot.admin.live import Live, Setting
 from bot.administration import Status, explaining, open_live
@@ -155,6 +156,7 @@ class Core:
             turns,
             state.lines,
             Allowances(self.budget, self.ledger),
+            Attempts(self.audit.record, time.monotonic),
         )
 
     @asynccontextmanager

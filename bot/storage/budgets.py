@@ -119,8 +119,8 @@ class Budgets:
         def work(connection: Connection) -> None:
             connection.execute(insert(raises), row)
             if self._audit is not None:
-                what = f"budget of {cap.unit.value} for {cap.scope.value} {subject}".strip()
-                self._audit.add(connection, rule_changed(by, "added", what, cap.amount))
+                changed = rule_changed(by, "added", about(cap, subject), cap.amount)
+                self._audit.add(connection, changed)
 
         await self._writer.run(work)
 
@@ -172,6 +172,11 @@ class Budgets:
             "tokens": wanted.tokens,
             "turns": wanted.turns,
         }
+
+
+def about(cap: Cap, subject: str) -> str:
+    """A cap of somebody's, as the audit trail names it."""
+    return f"budget of {cap.unit.value} for {cap.scope.value} {subject}".strip()
 
 
 def _free(connection: Connection, token: str) -> bool:
