@@ -46,9 +46,9 @@ class Commands:
     people: People
     naming: Naming
 
-    async def asker(self, user: str, place: Place) -> Asker:
-        """Whoever it is. Raises LookupFailed."""
-        person = await self.people.lookup(user, place.team)
+    async def asker(self, user: str, place: Place, *, acts: bool = False) -> Asker:
+        """Whoever it is; `acts` as for a look-up. Raises LookupFailed."""
+        person = await self.people.lookup(user, place.team, acts=acts)
         return Asker(person, await self.people.name(user, place.team), place)
 
     async def answer(self, user: str, place: Place, text: str) -> str:
@@ -88,7 +88,7 @@ class Commands:
         Raises NotPermitted and LookupFailed; the audit trail then says so.
         """
         try:
-            asker = await self.asker(user, place)
+            asker = await self.asker(user, place, acts=True)
             asker.as_admin.must_be_one()
         except (LookupFailed, NotPermitted) as error:
             await self._refused(user, attempt, str(error))

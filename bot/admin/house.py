@@ -74,7 +74,9 @@ class Budgets(Protocol):
 class People(Protocol):
     """Who somebody is. Raises LookupFailed."""
 
-    async def lookup(self, user: str, team: str) -> Person: ...
+    async def lookup(self, user: str, team: str, *, acts: bool = False) -> Person:
+        """`acts`: something is to be changed, so that an admin must not be known from before."""
+        ...
 
     async def name(self, user: str, team: str) -> str: ...
 

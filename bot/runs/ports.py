@@ -56,7 +56,9 @@ class Scheduler(Protocol):
 class People(Protocol):
     """Who somebody is. Raises LookupFailed; nobody is then let in."""
 
-    async def lookup(self, user: str, team: str) -> Person: ...
+    async def lookup(self, user: str, team: str, *, acts: bool = False) -> Person:
+        """`acts`: what is done now is allowed to admins, so one must not be known from before."""
+        ...
 
     async def name(self, user: str, team: str) -> str:
         """What people call somebody; their id if it cannot be found out."""

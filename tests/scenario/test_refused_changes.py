@@ -9,6 +9,7 @@ import pytest
 
 from bot.admin.attempts import EACH
 from bot.local_slack.faults import Effect, FaultRule
+from bot.local_slack.world import Member
 from bot.slack.patience import Patience
 from bot.trail import Wanted, export_trail
 from tests.doubles.desk import Desk
@@ -124,3 +125,39 @@ async def test_many_attempts_of_one_person_are_few_rows_that_say_how_many(desk: 
     found = [(row["who"], row["attempt"]) for row in refused(desk)]
     each = [("U0ALICE", number + 1) for number in range(EACH)]
     assert found == [*each, ("U0ALICE", 2 * EACH), ("U0ALICE", 4 * EACH), ("U0BOB", 1)]
+
+
+async def test_who_was_an_admin_a_moment_ago_changes_nothing(desk: Desk) -> None:
+    """By a command, on a Home that still shows what admins change, or in a window of before."""
+    ada = desk.slack.person("ada")
+    async with desk.treadle():
+        await ada.open_home()
+        home = await desk.until(ada.home)
+        await ada.click(home, "treadle_home_settings")
+        modal = await desk.until(ada.modal)
+        desk.slack.world.members["U0ADA"] = Member("U0ADA", "ada", "Ada", "member")
+        option = {"type": "static_select", "selected_option": {"value": "quiet"}}
+        channel = {"type": "conversations_select", "selected_conversation": "C0OPS"}
+        values = {"channel": {"channel": channel}, "verbosity": {"verbosity": option}}
+        assert await ada.submit(modal["id"], values) == {}
+        await desk.until(lambda: refused(desk) or None)
+        assert "Only admins can change this" in await desk.command("ada", "deny write_file")
+        await ada.forge_click(home, "treadle_home_switch", "tool write_file")
+        await desk.until(lambda: len(refused(desk)) == 3 or None)
+
+    subjects = ["verbosity in C0OPS", "rule", "tool.write_file in *"]
+    assert [found["subject"] for found in refused(desk)] == subjects
+
+
+async def test_where_it_cannot_be_known_whether_somebody_is_still_an_admin_nothing_changes(
+    desk: Desk,
+) -> None:
+    desk.patience = Patience(person=0.2)
+    async with desk.treadle():
+        assert "Done: rule 1" in await desk.command("ada", "deny write_file")
+        desk.slack.fail(FaultRule(Effect.SERVER_ERROR, "users.info"))
+        assert "could not find out who U0ADA is" in await desk.command("ada", "forget 1")
+        desk.slack.fail()
+        assert "Rule 1" in await desk.command("ada", "rules")
+
+    assert [found["subject"] for found in refused(desk)] == ["rule 1"]
