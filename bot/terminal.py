@@ -84,7 +84,7 @@ class TerminalOutlet:
     live: LiveText
     asking: Asking = field(default_factory=Asking)
 
-    async def open(self, thread: str) -> TerminalView:
+    async def open(self, thread: str, found: Callable[[], None]) -> TerminalView:
         return TerminalView(self.write, self.describe, self.live, self.asking)
 
 

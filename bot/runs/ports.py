@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -134,4 +134,6 @@ class View(Protocol):
 class Outlet(Protocol):
     """Opens the view of a thread."""
 
-    async def open(self, thread: str) -> View: ...
+    async def open(self, thread: str, found: Callable[[], None]) -> View:
+        """`found` is called when a stop is in the inbox that was waiting for a post to be known."""
+        ...
