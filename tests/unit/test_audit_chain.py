@@ -370,4 +370,5 @@ def test_a_rule_change_names_who_what_and_the_value() -> None:
 
 def test_half_a_character_can_be_sealed_and_stored() -> None:
     (row,) = chain("one", [Record(Kind.DECIDED, "", {"text": "\ud83d"})])
-    row.body.encode()
+    assert row.body.encode() == b'{"text":"?"}'
+    assert faults([row], KEYED) == ()
