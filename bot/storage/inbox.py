@@ -66,6 +66,7 @@ class Inbox:
             hold(connection, here.thread)
             if not item.root_ts:
                 here = _located(connection, safe)  # it may just have come by another process
+                hold(connection, here.thread)
             if news := _store(connection, here, now):
                 perform(connection, self._on_stored(news))
                 stored = news  # and stays so if this is run again because no answer came
