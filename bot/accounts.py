@@ -25,10 +25,12 @@ def rates(settings: Settings, *, real: bool) -> Rates:
     return Rates(settings.model_name, {name: price.rate for name, price in prices.items()})
 
 
-def make_budget(settings: Settings, writer: Writer, ledger: Ledger, audit: Audit) -> Budget:
-    """The caps of `[budget]`."""
+def make_budget(
+    settings: Settings, writer: Writer, ledger: Ledger, audit: Audit, owner: str | None
+) -> Budget:
+    """The caps of `[budget]`; `owner` as for `Budgets`."""
     section = settings.budget
-    budgets = Budgets(writer, audit=audit, ledger=ledger)
+    budgets = Budgets(writer, audit=audit, ledger=ledger, owner=owner)
     return Budget(budgets, section.caps, ledger.rates, section.day, section.currency, time.time)
 
 

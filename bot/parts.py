@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from bot import sealing
 from bot.accounts import Allowances, make_budget, rates
+from bot.admin.attempts import Attempts
 from bot.admin.house import House, ToolInfo
 from bot.admin.live import Live, Setting
 from bot.administration import Status, explaining, open_live
@@ -79,7 +80,6 @@ class Core:
     deliveries: Deliveries
     limits: EventLimits
     budget: Budget
-    capabilities: Capabilities
     model: ChatModel | RehearsalModel
     tools: tuple[Tool, ...]
     brains: Brains
@@ -155,6 +155,7 @@ class Core:
             turns,
             state.lines,
             Allowances(self.budget, self.ledger),
+            Attempts(self.audit.record, time.monotonic),
         )
 
     @asynccontextmanager
@@ -187,46 +188,32 @@ async def open_core(
 
     With a `pulse` this process works with others where the database is a server's.
     """
-    tools = all_tools(settings)
-    redactor = Redactor(settings.secrets)
-    owner = new_owner()
+    redactor, owner, tools = Redactor(settings.secrets), new_owner(), all_tools(settings)
+    clean, clock = redactor.text, SystemClock()
     with open_workspaces(settings) as workspaces:
-        database = open_state(settings, queue_tables(settings))
-        writer = Writer(database.engine)
-        shared = make_shared(settings, writer, owner, pulse)
-        audit = Audit(writer, owner, sealing.sealer(settings), redactor.text)
-        trail = sealing.upkeep(settings, writer, audit)
-        capabilities = Capabilities(writer)
-        if isinstance(model, ChatModel):
-            model.remember_in(capabilities)
-        known = rates(settings, real=isinstance(model, ChatModel))
-        ledger, alone = Ledger(writer, known), shared is None
-        locks = Locks(shared.leases if shared else None)
-        try:
+        async with _writing(settings) as writer:
+            shared = make_shared(settings, writer, owner, pulse)
+            fence = owner if shared else None
+            audit = Audit(writer, owner, sealing.sealer(settings), clean)
+            ledger = Ledger(writer, rates(settings, real=isinstance(model, ChatModel)))
+            if isinstance(model, ChatModel):
+                model.remember_in(Capabilities(writer))
+            locks = Locks(shared.leases if shared else None)
             shell = await open_shell(settings, locks)
             live = await open_live(settings, writer, audit)
+            trail = sealing.upkeep(settings, writer, audit)
             async with trail.running(sealing.about_process(settings)):
                 yield Core(
                     settings,
                     redactor,
-                    Journals(writer, owner, redactor.text, audit, ledger, shared=not alone),
-                    Inbox(writer, redactor.text, shared.on_stored if shared else nothing_more),
-                    Deliveries(writer, None if alone else owner),
+                    Journals(writer, owner, clean, audit, ledger, shared=shared is not None),
+                    Inbox(writer, clean, shared.on_stored if shared else nothing_more),
+                    Deliveries(writer, fence),
                     EventLimits(writer),
-                    make_budget(settings, writer, ledger, audit),
-                    capabilities,
+                    make_budget(settings, writer, ledger, audit, fence),
                     model,
                     tools,
-                    make_brains(
-                        settings,
-                        tools,
-                        workspaces,
-                        shell,
-                        live,
-                        SystemClock(),
-                        redactor.text,
-                        locks,
-                    ),
+                    make_brains(settings, tools, workspaces, shell, live, clock, clean, locks),
                     shell,
                     audit,
                     live,
@@ -235,6 +222,14 @@ async def open_core(
                     writer.hurry,
                     shared,
                 )
-        finally:
-            await writer.close()
-            database.close()
+
+
+@asynccontextmanager
+async def _writing(settings: Settings) -> AsyncIterator[Writer]:
+    database = open_state(settings, queue_tables(settings))
+    writer = Writer(database.engine)
+    try:
+        yield writer
+    finally:
+        await writer.close()
+        database.close()

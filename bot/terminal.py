@@ -47,7 +47,7 @@ def in_terminal(thread: str) -> bool:
 class TerminalPeople:
     """`bot.runs.ports.People` and `Surroundings` where there is one person and no Slack."""
 
-    async def lookup(self, user: str, team: str) -> Person:
+    async def lookup(self, user: str, team: str, *, acts: bool = False) -> Person:
         return Person(user, Role.ADMIN.value)
 
     async def name(self, user: str, team: str) -> str:
@@ -84,7 +84,7 @@ class TerminalOutlet:
     live: LiveText
     asking: Asking = field(default_factory=Asking)
 
-    async def open(self, thread: str) -> TerminalView:
+    async def open(self, thread: str, found: Callable[[], None]) -> TerminalView:
         return TerminalView(self.write, self.describe, self.live, self.asking)
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from bot import sealing, words
 from bot.audit.chain import Head, Row, Sealer
-from bot.audit.claims import Claim, claims_of, cuts_of
-from bot.audit.records import Kind
+from bot.audit.claims import SAYING, Claim, claims_of, cuts_of
 from bot.audit.verify import Evidence, Report, verify
 from bot.config import Need
 from bot.config.environment import read_variables
@@ -56,7 +55,7 @@ def verify_trail(
 
 def _evidence(trail: Snapshot, kept: Sequence[Head]) -> Evidence:
     claims, cuts = [Claim(head) for head in kept], []
-    for row in trail.of_kinds(Kind.PROCESS_STARTED, Kind.CHECKPOINT):
+    for row in trail.of_kinds(*SAYING):
         claims += claims_of(row)
         cuts += cuts_of(row)
     return Evidence(claims, cuts)

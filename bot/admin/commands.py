@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from bot import words
 from bot.admin import explain
+from bot.admin.attempts import Attempt, attempted
 from bot.admin.check import rule_concerns
 from bot.admin.explain import Naming
 from bot.admin.grammar import Vocabulary, read_command
-from bot.admin.house import Asker, House, Running
+from bot.admin.house import Asker, House, People, Running
 from bot.admin.live import Setting
 from bot.admin.requests import (
     AddBudget,
@@ -31,7 +32,8 @@ from bot.admin.requests import (
 )
 from bot.admin.rights import effect, rights
 from bot.agent.budgets import Cap, Scope
-from bot.errors import TreadleError
+from bot.errors import LookupFailed, NotPermitted, TreadleError
+from bot.policy import Place
 
 SETTING_NAMES = {Setting.VERBOSITY: "verbosity", Setting.REPLIES: "replies"}
 
@@ -41,16 +43,29 @@ class Commands:
     """`naming` writes channels and people as the place of the answer shows them."""
 
     house: House
+    people: People
     naming: Naming
 
-    async def answer(self, asker: Asker, text: str) -> str:
+    async def asker(self, user: str, place: Place, *, acts: bool = False) -> Asker:
+        """Whoever it is; `acts` as for a look-up. Raises LookupFailed."""
+        person = await self.people.lookup(user, place.team, acts=acts)
+        return Asker(person, await self.people.name(user, place.team), place)
+
+    async def answer(self, user: str, place: Place, text: str) -> str:
         """The answer to a command; "" where nothing is to be said."""
-        request = read_command(text, Vocabulary(self.house.names, asker.place.channel))
-        refusal = self.house.refusal(asker.person, asker.place)
-        if refusal is not None:
-            # Who may not speak here may know why, unless the operator wants silence.
-            return "" if self.house.silent else words.access_why(refusal)
-        return await self.carry_out(asker, request)
+        request = read_command(text, Vocabulary(self.house.names, place.channel))
+        try:
+            asker = await self.asker(user, place)
+        except LookupFailed as error:
+            await self._refused(user, attempted(request), str(error))
+            return str(error)
+        refusal = self.house.refusal(asker.person, place)
+        if refusal is None:
+            return await self.carry_out(asker, request)
+        why = words.access_why(refusal)
+        await self._refused(user, attempted(request), why)
+        # Who may not speak here may know why, unless the operator wants silence.
+        return "" if self.house.silent else why
 
     async def carry_out(self, asker: Asker, request: Request) -> str:
         """What came of a request, or the sentence that says why nothing did."""
@@ -58,6 +73,31 @@ class Commands:
             return await self._answer(asker, request)
         except TreadleError as error:
             return str(error)
+
+    async def change(self, user: str, place: Place, request: Request) -> str:
+        """What came of a request that changes something, or why nothing did."""
+        try:
+            admin = await self.permitted(user, place, attempted(request))
+            return await self._change(admin, request)
+        except TreadleError as error:
+            return str(error)
+
+    async def permitted(self, user: str, place: Place, attempt: Attempt | None) -> Asker:
+        """Whoever wants to change something, if it is an admin.
+
+        Raises NotPermitted and LookupFailed; the audit trail then says so.
+        """
+        try:
+            asker = await self.asker(user, place, acts=True)
+            asker.as_admin.must_be_one()
+        except (LookupFailed, NotPermitted) as error:
+            await self._refused(user, attempt, str(error))
+            raise
+        return asker
+
+    async def _refused(self, user: str, attempt: Attempt | None, why: str) -> None:
+        if attempt is not None:
+            await self.house.attempts.refused(user, attempt, why)
 
     async def _answer(self, asker: Asker, request: Request) -> str:
         match request:
@@ -83,7 +123,7 @@ class Commands:
             case ShowStatus():
                 return "\n".join(await self.house.status(whole=asker.is_admin))
             case _:
-                return await self._change(asker, request)
+                return await self.change(asker.person.id, asker.place, request)
 
     async def _change(self, asker: Asker, request: Request) -> str:
         live, admin = self.house.live, asker.as_admin

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.admin.attempts import Attempts
 from bot.admin.live import Admin, Live
 from bot.agent.budgets import Cap
 from bot.agent.entries import ToolCall
@@ -70,6 +71,16 @@ class Budgets(Protocol):
         ...
 
 
+class People(Protocol):
+    """Who somebody is. Raises LookupFailed."""
+
+    async def lookup(self, user: str, team: str, *, acts: bool = False) -> Person:
+        """`acts`: something is to be changed, so that an admin must not be known from before."""
+        ...
+
+    async def name(self, user: str, team: str) -> str: ...
+
+
 class Status(Protocol):
     """How things are, one line each; reasons and host names only in the `whole`, for admins."""
 
@@ -112,3 +123,4 @@ class House:
     turns: Turns
     status: Status
     budgets: Budgets
+    attempts: Attempts

@@ -53,7 +53,7 @@ class Admin:
 
     def must_be_one(self) -> Author:
         """The author as storage keeps it. Raises NotPermitted unless it is an admin."""
-        if self.person.role != Role.ADMIN or self.person.external:
+        if self.person.role != Role.ADMIN or self.person.external or self.person.bot:
             raise NotPermitted(words.only_admins())
         return Author(self.person.id, self.name)
 

@@ -14,12 +14,12 @@ from bot.rulebook import RuleBook
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """What holds for a tool; `depends` says that it also depends on the arguments."""
+    """What holds for a tool and at which `place` that is said; `depends`: also on arguments."""
 
     tool: str
     what: str
     verdict: Verdict
-    reason: str
+    place: str
     depends: bool
 
 
@@ -31,8 +31,8 @@ def rights_of(house: House, person: Person, place: Place) -> Sequence[Right]:
         decision = book.decide([person], place, tool.name, {})
         depends = book.depends(person, place, tool.name)
         seen = book.visible([person], place, tool.name)
-        reason = decision.rule.place if decision.rule else ""
-        found.append(Right(tool.name, tool.what, decision.verdict, reason, depends and seen))
+        where = decision.rule.place if decision.rule else ""
+        found.append(Right(tool.name, tool.what, decision.verdict, where, depends and seen))
     return found
 
 
@@ -48,8 +48,8 @@ def rights(house: House, asker: Asker) -> Sequence[str]:
 def right_line(right: Right) -> str:
     """One tool, for people."""
     if right.depends:
-        return words.tool_some(right.tool, right.what, right.reason)
-    return words.tool_line(right.tool, right.what, right.verdict.value, right.reason)
+        return words.tool_some(right.tool, right.what, right.place)
+    return words.tool_line(right.tool, right.what, right.verdict.value, right.place)
 
 
 def effect(book: RuleBook, place: str, naming: Naming) -> Iterator[str]:

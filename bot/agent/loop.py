@@ -150,18 +150,11 @@ async def run_turn(
     """
     while not isinstance(step := next_step(journal.entries, decide), Finished | Waiting):
         match step:
-            case Interrupted(call):
-                text = interrupted_observation(call.name)
-                await journal.append(Observation(call.id, text, is_error=True))
-            case Refuse(call, decided):
-                text = refused_observation(call.name, decided)
-                await journal.append(decided, Observation(call.id, text, is_error=True))
+            case Interrupted() | Refuse() | Declined():
+                await journal.append(*_not_run(step))
             case AskHuman(asks):
                 turn, wait = open_turn(journal.entries), limits.approval_seconds
                 await journal.append(*await questions(asks, tools, turn, clock.now(), wait))
-            case Declined(call, answer):
-                text = declined_observation(call.name, answer)
-                await journal.append(Observation(call.id, text, is_error=True))
             case RunTool(call, decided):
                 await journal.append(decided, ToolStarted(call.id))
                 notify()
@@ -170,20 +163,39 @@ async def run_turn(
                 took = clock.now() - began
                 await journal.append(Observation(call.id, result.text, result.is_error, took))
             case AskModel():
-                if await journal.take_inbox():
-                    continue
-                turn = open_turn(journal.entries)
-                match guard.check(turn, limits):
-                    case guard.Halt(reason):
-                        await journal.append(Failed(covers(turn), reason))
-                        break
-                    case guard.Warn(text):
-                        await journal.append(Warned(text))
-                facts, first = _settled(facts, journal.entries)
-                reply = await ask(journal, model, facts, tools.specs(), limits.context_tokens)
-                ending = () if reply.answer is None else (Answered(covers(turn)),)
-                await journal.append(*first, reply, *ending)
+                if not await journal.take_inbox():  # what has come may change the step
+                    await _next_reply(journal, model, tools, facts, limits)
         notify()
+
+
+def _not_run(step: Interrupted | Refuse | Declined) -> Sequence[Entry]:
+    """What the model reads in the place of the result of a call that is not run."""
+    decided: Sequence[Entry] = ()
+    match step:
+        case Interrupted(call):
+            text = interrupted_observation(call.name)
+        case Refuse(call, decision):
+            decided, text = (decision,), refused_observation(call.name, decision)
+        case Declined(call, answer):
+            text = declined_observation(call.name, answer)
+    return *decided, Observation(step.call.id, text, is_error=True)
+
+
+async def _next_reply(
+    journal: Journal, model: Model, tools: Toolset, facts: Facts, limits: guard.Limits
+) -> None:
+    """Ask the model, unless the turn has come to a limit: that ends it."""
+    turn = open_turn(journal.entries)
+    match guard.check(turn, limits):
+        case guard.Halt(reason):
+            await journal.append(Failed(covers(turn), reason))
+            return
+        case guard.Warn(text):
+            await journal.append(Warned(text))
+    settled, first = _settled(facts, journal.entries)
+    reply = await ask(journal, model, settled, tools.specs(), limits.context_tokens)
+    ending = () if reply.answer is None else (Answered(covers(turn)),)
+    await journal.append(*first, reply, *ending)
 
 
 def _settled(facts: Facts, entries: Sequence[Entry]) -> tuple[Facts, Sequence[Entry]]:

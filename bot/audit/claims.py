@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from bot.audit.chain import Head, Row
 from bot.audit.records import Json, Kind, Record
 
+SAYING = (Kind.PROCESS_STARTED, Kind.CHECKPOINT)
+"""The kinds of row that say something of other rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:

@@ -37,6 +37,8 @@ class Kind(StrEnum):
     TURN_ENDED = "turn_ended"
     RULE_CHANGED = "rule_changed"
     """A rule, setting or budget was changed by a person while the process ran."""
+    CHANGE_REFUSED = "change_refused"
+    """Somebody who may not tried to change one of these."""
     CHECKPOINT = "checkpoint"
     """Old rows were removed: up to where, and the seal that the rest begins with."""
 
@@ -63,3 +65,14 @@ def rule_changed(who: str, action: str, subject: str, value: Json, thread: str =
     """
     body = {"who": who, "action": action, "subject": subject, "value": value}
     return Record(Kind.RULE_CHANGED, thread, body)
+
+
+def change_refused(
+    who: str, action: str, subject: str, value: Json, why: str, attempt: int
+) -> Record:
+    """A person tried to change something and may not: "add", "remove", "set", "open".
+
+    `attempt` counts theirs of the day; not each has a record.
+    """
+    tried = {"who": who, "action": action, "subject": subject, "value": value}
+    return Record(Kind.CHANGE_REFUSED, body={**tried, "why": why, "attempt": attempt})

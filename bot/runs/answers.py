@@ -43,7 +43,7 @@ class Answers:
             return self._told(item, words.nobody_answered())
         if choice is Choice.THREAD and lines[0].asked.offer is None:
             return self._told(item, words.no_such_grant())
-        person = await self.door.admitted(item)
+        person = await self.door.admitted(item, acts=True)
         if isinstance(person, Refused):
             return self._told(item, person.text or words.not_yours_to_answer())
         if not self.may_approve(person, {someone.id for someone in heard(journal)}):

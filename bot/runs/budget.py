@@ -8,6 +8,7 @@ counted its tokens, else as it was estimated.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,14 +50,15 @@ class Budget:
         return Metered(self, model, thread, journal)
 
     async def reserve(
-        self, model: str, thread: str, entries: Sequence[Entry], tokens: int
+        self, model: str, thread: str, entries: Sequence[Entry], tokens: int, token: str
     ) -> Sequence[str]:
-        """Set aside a request of `tokens` and its answer.
+        """Set aside a request of `tokens` and its answer; `token` is this call's alone.
 
-        Returns sentences about caps that are nearly used up. Raises BudgetReached.
+        Returns sentences about caps that are nearly used up. Raises BudgetReached, and Fenced if
+        another process has the thread.
         """
         wanted = self.wanted(model, thread, entries, tokens)
-        reached, near = await self.budgets.reserve(wanted, self.caps)
+        reached, near = await self.budgets.reserve(wanted, self.caps, token)
         if reached is not None:
             raise BudgetReached(_say(words.budget_reached, reached, self.currency))
         return [_say(words.budget_near, state, self.currency) for state in near]
@@ -104,31 +106,32 @@ class Metered:
         self, facts: Facts, entries: Sequence[Entry], specs: Sequence[ToolSpec]
     ) -> ModelReply:
         tokens = context.overhead(specs) + sum(map(context.weight, entries))
-        if self.budget.caps:
-            await self._reserve(tokens)
+        token = await self._reserve(tokens) if self.budget.caps else ""
         try:
             return await self.model.reply(facts, entries, specs)
         except ModelError as error:
             if error.answered:
                 guessed = tokens * error.answered, ANSWER * error.answered
-                await self._lose(Usage(*(error.tokens if any(error.tokens) else guessed)))
+                await self._lose(Usage(*(error.tokens if any(error.tokens) else guessed)), token)
             else:
-                await self.budget.budgets.release(self.thread)
+                await self.budget.budgets.release(token)
             raise
         except BaseException:  # broken off: what the endpoint does of it has to be paid for
-            await self._lose(Usage(tokens, ANSWER))
+            await self._lose(Usage(tokens, ANSWER), token)
             raise
 
-    async def _reserve(self, tokens: int) -> None:
-        written = self.journal.entries
-        near = await self.budget.reserve(self.name, self.thread, written, tokens)
+    async def _reserve(self, tokens: int) -> str:
+        """Returns the token of what is set aside."""
+        token, written = uuid.uuid4().hex, self.journal.entries
+        near = await self.budget.reserve(self.name, self.thread, written, tokens, token)
         try:
             for text in near:
                 await self.journal.append(Noted(text))
         except BaseException:
-            await self.budget.budgets.release(self.thread)
+            await self.budget.budgets.release(token)
             raise
+        return token
 
-    async def _lose(self, usage: Usage) -> None:
+    async def _lose(self, usage: Usage, token: str) -> None:
         charge = lost(self.journal.entries, self.name, usage)
-        await self.budget.budgets.lose(self.thread, charge)
+        await self.budget.budgets.lose(self.thread, charge, token)

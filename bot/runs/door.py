@@ -23,10 +23,10 @@ class Door:
     people: People
     admit: Admit
 
-    async def admitted(self, item: Item) -> Person | Refused:
-        """Whoever the item is from, or why they may not speak here."""
+    async def admitted(self, item: Item, *, acts: bool = False) -> Person | Refused:
+        """Whoever the item is from, or why they may not speak here; `acts` as for a look-up."""
         try:
-            person = await self._person(item)
+            person = await self._person(item, acts=acts)
         except LookupFailed as error:
             return Refused((item.ts,), str(error), item.author)
         refusal = self.admit(person, Place(item.team, item.channel))
@@ -36,10 +36,10 @@ class Door:
         said = "" if person.bot else refusal
         return Refused((item.ts,), said, item.author, "" if said else _who(person))
 
-    async def _person(self, item: Item) -> Person:
+    async def _person(self, item: Item, *, acts: bool) -> Person:
         if item.is_bot:
             return Person(item.author, role=BOT_ROLE, bot=True)
-        person = await self.people.lookup(item.author, item.team)
+        person = await self.people.lookup(item.author, item.team, acts=acts)
         if item.author_team in ("", item.team):
             return person
         return replace(person, role=Role.MEMBER.value, external=True)

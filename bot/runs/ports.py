@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -56,7 +56,9 @@ class Scheduler(Protocol):
 class People(Protocol):
     """Who somebody is. Raises LookupFailed; nobody is then let in."""
 
-    async def lookup(self, user: str, team: str) -> Person: ...
+    async def lookup(self, user: str, team: str, *, acts: bool = False) -> Person:
+        """`acts`: what is done now is allowed to admins, so one must not be known from before."""
+        ...
 
     async def name(self, user: str, team: str) -> str:
         """What people call somebody; their id if it cannot be found out."""
@@ -132,4 +134,6 @@ class View(Protocol):
 class Outlet(Protocol):
     """Opens the view of a thread."""
 
-    async def open(self, thread: str) -> View: ...
+    async def open(self, thread: str, found: Callable[[], None]) -> View:
+        """`found` is called when a stop is in the inbox that was waiting for a post to be known."""
+        ...

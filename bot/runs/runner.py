@@ -55,7 +55,9 @@ class Runner:
             await self._work(thread, signals)
 
     async def _work(self, thread: str, signals: Signals) -> None:
-        view, stored = await asyncio.gather(self.outlet.open(thread), self._stored(thread))
+        view, stored = await asyncio.gather(
+            self.outlet.open(thread, signals.set), self._stored(thread)
+        )
         try:
             journal = await self._journal(stored, thread, view, signals)
             while journal is not None:

@@ -12,8 +12,7 @@ import logging
 
 from bot import words
 from bot.admin.commands import Commands
-from bot.admin.house import Asker, House
-from bot.errors import LookupFailed
+from bot.admin.house import House
 from bot.policy import Place
 from bot.slack.inbound import Payload, text_of
 from bot.slack.mrkdwn import MARKS, shown
@@ -30,8 +29,8 @@ class SlashCommands:
     """Answers commands in the background: no listener waits for people to be looked up."""
 
     def __init__(self, client: SlackClient, people: SlackPeople, house: House, team: str) -> None:
-        self._client, self._people, self._team = client, people, team
-        self._commands = Commands(house, MARKS)
+        self._client, self._team = client, team
+        self._commands = Commands(house, people, MARKS)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def received(self, command: Payload) -> None:
@@ -60,11 +59,6 @@ class SlashCommands:
 
     async def _text(self, command: Payload) -> str:
         # Not the payload's team: that of somebody of another organisation is their own.
-        team, user = self._team, text_of(command, "user_id")
-        try:
-            person = await self._people.lookup(user, team)
-        except LookupFailed as error:
-            return str(error)
-        name = await self._people.name(user, team)
-        asker = Asker(person, name, Place(team, text_of(command, "channel_id")))
-        return await self._commands.answer(asker, text_of(command, "text"))
+        place = Place(self._team, text_of(command, "channel_id"))
+        user, text = text_of(command, "user_id"), text_of(command, "text")
+        return await self._commands.answer(user, place, text)

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from bot import words
+from bot.admin.attempts import Attempt
 from bot.admin.commands import Commands
 from bot.admin.grammar import NUMBER
 from bot.admin.house import Asker, House
 from bot.admin.recent import recent_lines
 from bot.admin.requests import Choose, Forget, MakeRule, Request, Switch
 from bot.admin.rights import rights_of
-from bot.errors import DeliveryError, DeliveryRefused, LookupFailed
+from bot.errors import DeliveryError, DeliveryRefused, LookupFailed, NotPermitted
 from bot.policy import Place, Refusal
 from bot.slack import home_view as view
 from bot.slack.blocks import Json
@@ -53,9 +54,9 @@ class Home:
     def __init__(
         self, client: SlackClient, people: SlackPeople, house: House, model: str, team: str
     ) -> None:
-        self._client, self._people, self._house = client, people, house
+        self._client, self._house = client, house
         self._model, self._team = model, team
-        self._commands = Commands(house, MARKS)
+        self._commands = Commands(house, people, MARKS)
         self._tasks: set[asyncio.Task[None]] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -101,36 +102,36 @@ class Home:
             log.exception("a click on an App Home was not carried out")
 
     async def _act(self, click: Click) -> None:
-        asker = await self._asker(click.user, click.place)
-        notice: str | None = ""
-        place = click.place
-        if click.action == view.PLACE:
-            place = click.value
-        elif asker is not None and self._house.refusal(asker.person, asker.place) in SPEAKS:
-            notice = await self._done(asker, click)
+        place = click.value if click.action == view.PLACE else click.place
+        notice = await self._done(click)
         if notice is not None:
             await self._publish(click.user, place, notice)
 
-    async def _done(self, asker: Asker, click: Click) -> str | None:
+    async def _done(self, click: Click) -> str | None:
         """What came of a click, None where the page stays as it is.
 
         An admin's right to a change is asked where it is made.
         """
+        here = Place(self._team, click.place)
         match click.action:
             case view.STOP:
-                return await self._stop(asker, click.value)
-            case view.ADD | view.SETTINGS | view.MORE if asker.is_admin:
+                return await self._stop(click)
+            case view.ADD | view.SETTINGS | view.MORE:
                 return await self._open(click)
             case view.FORGET if NUMBER.fullmatch(click.value):
-                return await self._commands.carry_out(asker, Forget(int(click.value)))
+                return await self._commands.change(click.user, here, Forget(int(click.value)))
             case view.SWITCH:
                 tool, _, way = click.value.partition(" ")
                 if tool in self._house.names.values():
-                    return await self._commands.carry_out(asker, Switch(tool, way == "on"))
-        return words.only_admins() if not asker.is_admin else ""
+                    switch = Switch(tool, way == "on")
+                    return await self._commands.change(click.user, here, switch)
+        return ""
 
-    async def _stop(self, asker: Asker, thread: str) -> str:
+    async def _stop(self, click: Click) -> str:
         """Stop a turn, if it is one of their own or an admin asks."""
+        asker, thread = await self._asker(click.user, click.place), click.value
+        if asker is None or self._house.refusal(asker.person, asker.place) not in SPEAKS:
+            return ""
         running = await self._house.turns.running()
         for turn in running:
             if turn.thread == thread and (asker.is_admin or asker.person.id in turn.askers):
@@ -139,6 +140,12 @@ class Home:
         return words.nothing_to_stop()
 
     async def _open(self, click: Click) -> str | None:
+        """Open a window in which something is to be changed."""
+        try:
+            attempt = Attempt("open", f"window {click.action}")
+            await self._commands.permitted(click.user, Place(self._team, click.place), attempt)
+        except (LookupFailed, NotPermitted) as error:
+            return str(error)
         tools = sorted(set(self._house.names.values()))
         modal = rule_modal(tools, click.place)
         if click.action == view.SETTINGS:
@@ -157,25 +164,22 @@ class Home:
         return None
 
     async def _save(self, user: str, place: str, filled: Filled) -> None:
-        asker = await self._asker(user, place)
-        if asker is None:
-            return
         requests: list[Request] = [Choose(s, channel, v) for s, channel, v in filled.choices]
         if filled.rule is not None:
             requests.append(MakeRule(filled.rule))
         if filled.more is not None:
             requests.append(filled.more)
-        said = [await self._commands.carry_out(asker, request) for request in requests]
+        here = Place(self._team, place)
+        said = [await self._commands.change(user, here, request) for request in requests]
         await self._publish(user, place, "\n".join(said))
 
     async def _asker(self, user: str, place: str) -> Asker | None:
         """Whoever clicked; None if that cannot be found out: nothing is then done."""
         try:
-            person = await self._people.lookup(user, self._team)
+            return await self._commands.asker(user, Place(self._team, place))
         except LookupFailed as error:
             log.warning("%s", error)
             return None
-        return Asker(person, await self._people.name(user, self._team), Place(self._team, place))
 
     async def _publish(self, user: str, place: str, notice: str = "") -> None:
         async with self._locks.setdefault(user, asyncio.Lock()):  # what is newest is shown last

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.agent.entries import Answered, Entry, Failed, Stopped, User
@@ -46,9 +46,14 @@ class LiveCard:
     """A thread's live message: one at a time, one after another."""
 
     def __init__(
-        self, cards: LiveCards, thread: str, earlier: Sequence[Delivery], sign: Sign
+        self,
+        cards: LiveCards,
+        thread: str,
+        earlier: Sequence[Delivery],
+        sign: Sign,
+        found: Callable[[], None],
     ) -> None:
-        self._cards, self._thread, self._sign = cards, thread, sign
+        self._cards, self._thread, self._sign, self._found = cards, thread, sign, found
         self._team, self._channel, self._root_ts = thread.split(":", 2)
         self._left = [d for d in earlier if d.state in (State.TRYING, State.OPEN)]
         self._begun = [d.pieces[0] for d in earlier]
@@ -161,7 +166,8 @@ class LiveCard:
             self._cards.stream.absent |= refused
             await self._begin(self._cards.message)
         else:
-            await self._cards.deliveries.end(key, State.OPEN, ts)
+            if await self._cards.deliveries.end(key, State.OPEN, ts):
+                self._found()
             self._sign.spoke(began)
             sent = {task.id: task for task in wanted}
             self._open = _Open(spot, ts, form, time.monotonic(), self._first, sent)

@@ -91,8 +91,11 @@ class ThreadPosts:
         thread: str,
         earlier: Sequence[Delivery],
         on_posted: Callable[[float], None],
+        found: Callable[[], None],
     ) -> None:
+        """`found` as for an outlet."""
         self._out, self._thread, self._on_posted = outbound, thread, on_posted
+        self._found = found
         _, self.channel, self.root_ts = thread.split(":", 2)
         self.refused = {key for d in earlier if d.state is State.REFUSED for key in d.pieces}
         self.shown = {key for d in earlier if d.state is not State.REFUSED for key in d.pieces}
@@ -193,7 +196,8 @@ class ThreadPosts:
     async def _stands_at(self, delivery: Delivery, ts: str) -> None:
         self.ts_of[delivery.pieces[0]] = ts
         self._stood.append((delivery.tried_at, float(ts)))
-        await self._out.deliveries.end(delivery.key, State.POSTED, ts)
+        if await self._out.deliveries.end(delivery.key, State.POSTED, ts):
+            self._found()
 
     def _doubt(self, delivery: Delivery, tried_at: float) -> _Doubt:
         return _Doubt(delivery, min(tried_at, time.time()) + self._out.look_up_seconds)

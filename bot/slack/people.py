@@ -48,7 +48,10 @@ class SlackPeople:
         self._whispers: set[asyncio.Task[None]] = set()
         self._asking: dict[str, asyncio.Task[_Known]] = {}
 
-    async def lookup(self, user: str, team: str) -> Person:
+    async def lookup(self, user: str, team: str, *, acts: bool = False) -> Person:
+        known = self._known.get(user)
+        if acts and known is not None and known.person.role == Role.ADMIN:
+            return (await self._find_anew(user, team)).person
         return (await self._find(user, team)).person
 
     def whisper(self, click: Item, text: str) -> None:
@@ -78,6 +81,9 @@ class SlackPeople:
         known = self._known.get(user)
         if known is not None and self._now() - known.at < FRESH_SECONDS:
             return known
+        return await self._find_anew(user, team)
+
+    async def _find_anew(self, user: str, team: str) -> _Known:
         task = self._asking.get(user)
         if task is None:
             task = self._asking[user] = asyncio.create_task(self._ask(user, team))

@@ -44,16 +44,16 @@ class SlackOutlet:
     url: str = ""
     """The workspace's address, ending in a slash, for links to messages."""
 
-    async def open(self, thread: str) -> SlackView:
+    async def open(self, thread: str, found: Callable[[], None]) -> SlackView:
         deliveries = self.outbound.deliveries
         stored, settled = await asyncio.gather(deliveries.of(thread), deliveries.settled(thread))
         sign = Sign(self.signs, Marks(deliveries, thread, stored))
         earlier = [d for d in stored if not is_mark(d)]
         ours = [d for d in earlier if not d.pieces[0].startswith(MARK)]
-        posts = ThreadPosts(self.outbound, thread, ours, sign.spoke)
+        posts = ThreadPosts(self.outbound, thread, ours, sign.spoke, found)
         lives = [d for d in earlier if d.pieces[0].startswith(MARK)]
         wanted = self.verbosity(posts.channel) is Verbosity.CARD or _open_ones(lives)
-        live = LiveCard(self.cards, thread, lives, sign) if wanted else None
+        live = LiveCard(self.cards, thread, lives, sign, found) if wanted else None
         return SlackView(self, posts, settled, sign, live)
 
 

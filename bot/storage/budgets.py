@@ -11,13 +11,15 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, true
 
+from bot import words
 from bot.agent.budgets import ANSWER, Cap, Scope, State, Unit, Wanted
 from bot.agent.charges import Charge
 from bot.agent.entries import Usage
 from bot.audit.records import rule_changed
+from bot.errors import Fenced
 from bot.storage.audit import Audit
 from bot.storage.statements import hold
-from bot.storage.tables import budget_told, raises, reservations, usage
+from bot.storage.tables import budget_told, raises, reservations, threads, usage
 from bot.storage.usage import Ledger, is_begun, spent
 from bot.storage.writer import Writer
 
@@ -41,22 +43,27 @@ class Budgets:
         now: Callable[[], float] = time.time,
         audit: Audit | None = None,
         ledger: Ledger | None = None,
+        owner: str | None = None,
     ) -> None:
-        self._writer, self._now, self._audit = writer, now, audit
+        """With an `owner`, only for calls in its own threads is anything set aside."""
+        self._writer, self._now, self._audit, self._owner = writer, now, audit, owner
         self._ledger = ledger or Ledger(writer, now=now)
 
     async def reserve(
-        self, wanted: Wanted, caps: Sequence[Cap]
+        self, wanted: Wanted, caps: Sequence[Cap], token: str
     ) -> tuple[State | None, Sequence[State]]:
         """Set aside what a call may use, unless a cap has not so much left. Durable on return.
 
-        Returns the cap that is reached, if one is: then nothing is set aside. Beside it the caps
-        that are nearly used up and of which nobody was told today. What is set aside for the
-        thread still was for a call that a process made before it was killed: it counts as used.
+        `token` is this call's alone. Returns the cap that is reached, if one is: then nothing is
+        set aside. Beside it the caps that are nearly used up and of which nobody was told today.
+        What is set aside for the thread still was for a call that a process made before it was
+        killed or frozen: it counts as used. Raises Fenced if the thread is another process's.
         """
 
         def work(connection: Connection) -> tuple[State | None, Sequence[State]]:
+            self._unless_lost(connection, wanted.thread)
             hold(connection, _LOCK)
+            _free(connection, token)  # no answer came, and this is run again
             self._settle_left(connection, wanted)
             begun = is_begun(connection, wanted.thread, wanted.turn_from)
             call = replace(wanted, turns=0) if begun else wanted
@@ -64,20 +71,29 @@ class Budgets:
             for state in states:
                 if state.used + call.of(state.cap.unit) > state.limit:
                     return state, ()
-            connection.execute(insert(reservations), self._row(call))
+            connection.execute(insert(reservations), self._row(call, token))
             return None, [s for s in states if s.is_near and _tell_once(connection, s, call)]
 
         return await self._writer.run(work)
 
-    async def lose(self, thread: str, charge: Charge) -> None:
-        """No reply came of a call that was answered, or may have been: it counts as used."""
-        await self._writer.run(lambda connection: self._ledger.lose(connection, thread, charge))
+    async def lose(self, thread: str, charge: Charge, token: str = "") -> None:
+        """No reply came of a call that was answered, or may have been: it counts as used.
 
-    async def release(self, thread: str) -> None:
+        Not if what was set aside for it with `token` is there no more: then whoever has the thread
+        now has counted it.
+        """
+
+        def work(connection: Connection) -> None:
+            if not token or _free(connection, token):
+                self._ledger.lose(connection, thread, charge)
+
+        await self._writer.run(work)
+
+    async def release(self, token: str) -> None:
         """The call was not answered: what was set aside for it is free again."""
 
         def work(connection: Connection) -> None:
-            _free(connection, thread)
+            _free(connection, token)
 
         await self._writer.run(work)
 
@@ -103,10 +119,18 @@ class Budgets:
         def work(connection: Connection) -> None:
             connection.execute(insert(raises), row)
             if self._audit is not None:
-                what = f"budget of {cap.unit.value} for {cap.scope.value} {subject}".strip()
-                self._audit.add(connection, rule_changed(by, "added", what, cap.amount))
+                changed = rule_changed(by, "added", about(cap, subject), cap.amount)
+                self._audit.add(connection, changed)
 
         await self._writer.run(work)
+
+    def _unless_lost(self, connection: Connection, thread: str) -> None:
+        if self._owner is None:
+            return
+        hold(connection, thread)
+        owner = select(threads.c.owner).where(threads.c.thread == thread)
+        if connection.scalar(owner) != self._owner:
+            raise Fenced(words.fenced(thread))
 
     def _settle_left(self, connection: Connection, wanted: Wanted) -> None:
         query = select(reservations).where(reservations.c.thread == wanted.thread)
@@ -117,6 +141,7 @@ class Budgets:
         begins, since = bool(left.turns), wanted.turn_from
         charge = Charge(wanted.seq - 1, left.author, wanted.model, used, begins, since)
         self._ledger.lose(connection, wanted.thread, charge)
+        _free(connection, left.token)
 
     def _state(self, connection: Connection, cap: Cap, wanted: Wanted) -> State:
         if cap.scope is Scope.TURN:
@@ -136,9 +161,10 @@ class Budgets:
         limit = cap.amount + _added(connection, cap, wanted)
         return State(cap, limit, used + float(connection.scalar(aside) or 0))
 
-    def _row(self, wanted: Wanted) -> dict[str, object]:
+    def _row(self, wanted: Wanted, token: str) -> dict[str, object]:
         return {
             "thread": wanted.thread,
+            "token": token,
             "at": self._now(),
             "author": wanted.author,
             "channel": wanted.channel,
@@ -148,8 +174,15 @@ class Budgets:
         }
 
 
-def _free(connection: Connection, thread: str) -> None:
-    connection.execute(delete(reservations).where(reservations.c.thread == thread))
+def about(cap: Cap, subject: str) -> str:
+    """A cap of somebody's, as the audit trail names it."""
+    return f"budget of {cap.unit.value} for {cap.scope.value} {subject}".strip()
+
+
+def _free(connection: Connection, token: str) -> bool:
+    """Whether there was something set aside with this token."""
+    ours = delete(reservations).where(reservations.c.token == token)
+    return connection.execute(ours).rowcount > 0
 
 
 def _added(connection: Connection, cap: Cap, wanted: Wanted) -> float:

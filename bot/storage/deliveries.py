@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, select, true, 
 
 from bot import words
 from bot.errors import Fenced
-from bot.storage.statements import put
+from bot.storage.early import adopt
+from bot.storage.statements import hold, put
 from bot.storage.tables import deliveries, threads
 from bot.storage.writer import Writer
 
@@ -96,16 +97,25 @@ class Deliveries:
         await self._writer.run(work, thread)
         return delivery
 
-    async def end(self, key: str, state: State, ts: str | None = None) -> None:
-        """Record the outcome; that it does not stand there only of a thread of this process's."""
+    async def end(self, key: str, state: State, ts: str | None = None) -> bool:
+        """Record the outcome; that it does not stand there only of a thread of this process's.
+
+        True if a stop had come before it was known that the message at this `ts` is one of the
+        thread's: it is in the inbox now.
+        """
         change = update(deliveries).where(deliveries.c.key == key)
         if state not in STANDING:
             change = change.where(self._ours())
+        adopted = False
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> bool:
+            nonlocal adopted
             connection.execute(change.values(state=state, ts=ts))
+            if state in STANDING and ts is not None and _adopt(connection, key, ts):
+                adopted = True  # and stays so if this is run again because no answer came
+            return adopted
 
-        await self._writer.run(work)
+        return await self._writer.run(work)
 
     async def forget(self, key: str) -> None:
         """It is certain that this delivery does not stand there: as if it had not been tried.
@@ -125,3 +135,15 @@ class Deliveries:
 
     def _ours(self) -> ColumnElement[bool]:
         return true() if self._owner is None else deliveries.c.thread.in_(self._threads)
+
+
+def _adopt(connection: Connection, key: str, ts: str) -> bool:
+    thread = connection.scalar(select(deliveries.c.thread).where(deliveries.c.key == key))
+    if thread is None:
+        return False
+    hold(connection, thread)
+    found = adopt(connection, thread, ts)
+    if found:
+        here = threads.c.thread == thread
+        connection.execute(update(threads).where(here).values(busy=True))
+    return found

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
+from bot.storage.early import KEPT_SECONDS, adopt, keep_early
 from bot.storage.items import ENDING, Addressing, Item, Kind, StoredItem, dump, load
 from bot.storage.statements import News, OnStored, add, hold, nothing_more, perform
 from bot.storage.tables import deleted, deliveries, inbox, journal, overheard, threads
 from bot.storage.writer import Writer
 
-OVERHEARD_SECONDS = 120.0
+OVERHEARD_SECONDS = KEPT_SECONDS
 """How long a reply in a thread that is not the bot's (yet) is remembered."""
 DELETED_SECONDS = 600.0
 """How long a deletion is remembered that came before its message: Slack's last attempt to deliver
@@ -65,6 +66,7 @@ class Inbox:
             hold(connection, here.thread)
             if not item.root_ts:
                 here = _located(connection, safe)  # it may just have come by another process
+                hold(connection, here.thread)
             if news := _store(connection, here, now):
                 perform(connection, self._on_stored(news))
                 stored = news  # and stays so if this is run again because no answer came
@@ -105,7 +107,7 @@ def _store(connection: Connection, item: Item, now: float) -> News | None:
     busy = connection.scalar(_BUSY, {"thread": item.thread})
     if busy is None and not item.engages:
         if item.kind is Kind.STOP and not item.text:
-            _keep_early(connection, item, now)
+            keep_early(connection, _row(item, now), now)
         else:
             _remember(connection, item, now)
         return None
@@ -128,20 +130,10 @@ def _store(connection: Connection, item: Item, now: float) -> News | None:
 
 
 def _adopt(connection: Connection, item: Item) -> bool:
-    """Take in what is about this reply and came before it: its thread was not known then."""
+    """Take in what is about this reply and came before it."""
     if item.kind is not Kind.MESSAGE or item.is_root:
         return False
-    alone = f"{item.team}:{item.channel}:{item.ts}"
-    hold(connection, alone)
-    early = select(inbox.c.id, inbox.c.body).where(
-        inbox.c.thread == alone, inbox.c.taken_seq.is_(None)
-    )
-    found = connection.execute(early).all()
-    for row in found:
-        body = dump(replace(load(row.body), root_ts=item.root_ts))
-        moved = update(inbox).where(inbox.c.id == row.id)
-        connection.execute(moved.values(thread=item.thread, body=body))
-    return bool(found)
+    return adopt(connection, item.thread, item.ts)
 
 
 def _row(item: Item, now: float) -> dict[str, object]:
@@ -165,18 +157,6 @@ def _root_of(connection: Connection, item: Item) -> str | None:
     )
     thread = connection.scalar(theirs) or connection.scalar(ours)
     return thread.rpartition(":")[2] if thread else None
-
-
-def _keep_early(connection: Connection, item: Item, now: float) -> None:
-    """A stop that came before its message: it waits there, for as long as a reply would."""
-    gone = (
-        (inbox.c.kind == Kind.STOP)
-        & inbox.c.taken_seq.is_(None)
-        & (inbox.c.received_at < now - OVERHEARD_SECONDS)
-        & inbox.c.thread.not_in(select(threads.c.thread))
-    )
-    connection.execute(delete(inbox).where(gone))
-    add(connection, inbox, _row(item, now))
 
 
 def _complete(connection: Connection, item: Item) -> bool:

@@ -94,7 +94,7 @@ class Rules:
 
         The rule's `place` is made of the number, the author and the day.
         """
-        key, body, at = _key(rule), _body(rule), self._now()
+        key, body, at = _key(rule), rule_text(rule), self._now()
         row = {"key": key, "body": body, "made_by": by.id, "name": by.name, "at": at}
 
         def work(connection: Connection) -> SlackRule:
@@ -224,7 +224,8 @@ def _about(rule: Rule) -> dict[str, object]:
     }
 
 
-def _body(rule: Rule) -> str:
+def rule_text(rule: Rule) -> str:
+    """The rule as it is stored, without where it stands."""
     return json.dumps({**_about(rule), "decision": rule.decision.value}, ensure_ascii=False)
 
 

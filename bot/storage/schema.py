@@ -11,7 +11,7 @@ from bot import words
 from bot.errors import StorageError
 from bot.storage.statements import SCHEMA, hold
 
-HEAD = "0014"
+HEAD = "0015"
 """The newest revision in `migrations/versions`; a test keeps it true."""
 
 

@@ -221,6 +221,7 @@ reservations = Table(
     "reservations",
     metadata,
     Column("thread", String, primary_key=True, comment="a thread makes one call at a time"),
+    Column("token", String, nullable=False, server_default="", comment="of the call: whose it is"),
     Column("at", Float, nullable=False),
     Column("author", String, nullable=False),
     Column("channel", String, nullable=False),

@@ -47,9 +47,8 @@ class Ledger:
         connection.execute(delete(reservations).where(reservations.c.thread.in_(threads)))
 
     def lose(self, connection: Connection, thread: str, charge: Charge) -> None:
-        """Write what a call used of which no reply came, in the place of what was set aside."""
+        """Write what a call used of which no reply came."""
         add(connection, usage, self._row(connection, thread, charge, self._now()))
-        connection.execute(delete(reservations).where(reservations.c.thread == thread))
 
     async def spent(self, since: float, *, author: str = "", channel: str = "") -> Spent:
         """What was used since an epoch second, by one person or in one channel if given."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bot.words.rules import within
+
 
 def approval_question(tool: str) -> str:
     return f"May I use {tool}?"
@@ -105,7 +107,7 @@ def grant_covers(
     where = f" where {names_joined(patterns)}" if patterns else ""
     return (
         f"“{APPROVE_THREAD}” covers, until {until}, every further {tool} in this thread{where} "
-        f"that this rule ({rule or 'without a name'}) asks about because {requester} wants it, in "
+        f"that {within(rule) if rule else 'this rule'} asks about because {requester} wants it, in "
         f"the workspace {workspace}. It covers nothing else and nobody else."
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.words.rules import moment
+from bot.words.rules import moment, within
 
 FORMS = """\
 *Everybody*
@@ -126,7 +126,7 @@ def rule_kept(number: int, said: str) -> str:
 def rule_without_effect(verdict: str, tool: str, place: str, said: str) -> str:
     holds = "needs a person's yes" if verdict == "ask" else "is denied"
     return (
-        f"Note: {tool} still {holds} there, because {place} ({said}) is stricter, and the "
+        f"Note: {tool} still {holds} there: {within(place)} says {said}. It is stricter, and the "
         "strictest rule holds."
     )
 
@@ -156,13 +156,14 @@ def tools_head() -> str:
     return "What you may use here:"
 
 
-def tool_line(tool: str, what: str, verdict: str, reason: str) -> str:
-    note = f" ({reason})" if reason else ""
+def tool_line(tool: str, what: str, verdict: str, place: str) -> str:
+    note = f", as {within(place)} says" if place else ""
     return f"• `{tool}`: {VERDICTS[verdict]}{note}. {what}"
 
 
-def tool_some(tool: str, what: str, reason: str) -> str:
-    return f"• `{tool}`: it depends on what it is called with ({reason}). {what}"
+def tool_some(tool: str, what: str, place: str) -> str:
+    note = f", as {within(place)} says" if place else ""
+    return f"• `{tool}`: it depends on what it is called with{note}. {what}"
 
 
 def no_tools() -> str:

@@ -13,6 +13,12 @@ def switch_place(name: str, day: str) -> str:
     return f"The switch set in Slack by {name} on {day}"
 
 
+def within(place: str) -> str:
+    """Where a rule stands, in the middle of a sentence: it may hold brackets of its own."""
+    inner = place.startswith(("Rule ", "The "))
+    return place[0].lower() + place[1:] if inner else place
+
+
 def rule_unreadable(number: int) -> str:
     return (
         f"Rule {number}, which was made in Slack, cannot be read by this release. Run the release "

@@ -61,5 +61,5 @@ async def test_a_member_sees_their_rights_in_another_channel_and_no_administrati
         view = page.locator(".home-view")
         await expect(view).to_contain_text("What you may use in direct messages with me")
         await page.get_by_role("combobox").select_option(label="#ops")
-        await expect(view).to_contain_text("write_file: denied (treadle.toml line 1)")
+        await expect(view).to_contain_text("write_file: denied, as treadle.toml line 1 says")
         await expect(view).not_to_contain_text("Administration")

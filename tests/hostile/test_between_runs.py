@@ -142,8 +142,50 @@ PLANTED = {
 """What a command could leave for a bot that is started again, and in the wrong directory."""
 
 
+TREADLE = str(Path(sys.executable).parent / "treadle")
+"""What pip makes of `[project.scripts]`."""
+SECRETS = """
+OPENAI_API_KEY=sk-planted-0123456789
+SLACK_BOT_TOKEN=xoxb-planted-0123456789
+SLACK_SIGNING_SECRET=planted-0123456789abcdef
+"""
+LEAD_ASTRAY = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "LD_LIBRARY_PATH", "PATH")
+
+
+@pytest.mark.parametrize(("command", "said"), [("--help", "doctor"), ("doctor", "shell: ")])
+def test_the_command_takes_no_code_from_the_current_directory(command: str, said: str) -> None:
+    """It is no workspace, so its settings count; but a .env is no process's environment."""
+    with open_place() as place:
+        start = place / "start"
+        for name, content in PLANTED.items():
+            path = start / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content.replace("@OUTSIDE@", str(place)))
+            path.chmod(0o755)
+        (start / "treadle.toml").write_text("")
+        with (start / ".env").open("a") as file:
+            file.write(SECRETS)
+            file.writelines(f"{name}={start}\n" for name in LEAD_ASTRAY)
+            file.write(f"PYTHONSTARTUP={start}/sitecustomize.py\nLD_PRELOAD={start}/git\n")
+        done = subprocess.run(
+            [TREADLE, command],
+            cwd=start,
+            env={"PATH": os.environ["PATH"], "HOME": str(place)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+        assert said in done.stdout, done.stdout + done.stderr
+        assert not (place / "ran").exists()
+
+
+@pytest.mark.parametrize("way", [[TREADLE], [sys.executable, "-P", "-m", "bot"]])
 @pytest.mark.parametrize("below", [".", "deep/er"])
-async def test_a_bot_that_is_started_inside_a_workspace_trusts_nothing_there(below: str) -> None:
+async def test_a_bot_that_is_started_inside_a_workspace_trusts_nothing_there(
+    below: str, way: list[str]
+) -> None:
     """X71: settings, secrets, modules and programs planted in the workspace."""
     async with open_stage("bwrap") as stage:
         house = stage.house
@@ -155,7 +197,7 @@ async def test_a_bot_that_is_started_inside_a_workspace_trusts_nothing_there(bel
             path.chmod(0o755)
         done = await asyncio.to_thread(
             subprocess.run,
-            [sys.executable, "-P", "-m", "bot", "run"],
+            [*way, "run"],
             cwd=directory,
             env={
                 "PATH": f"{directory}:{os.environ['PATH']}",

@@ -15,6 +15,7 @@ import pytest
 from procrastinate import App, SyncPsycopgConnector
 from sqlalchemy import Connection
 
+from bot.agent.budgets import Cap, Scope, Unit, Wanted
 from bot.agent.entries import Overheard, Resumed
 from bot.cluster import PROOF, Shared, prove_workspace
 from bot.errors import ConfigError, Fenced
@@ -23,6 +24,7 @@ from bot.runs.pulse import Pulse
 from bot.slack.pacing import Pacer
 from bot.slack.slots import Rate
 from bot.storage.agreed import Agreed
+from bot.storage.budgets import Budgets
 from bot.storage.claims import Claim, Claims
 from bot.storage.database import Database
 from bot.storage.deliveries import Deliveries, State
@@ -43,6 +45,7 @@ P = TypeVar("P")
 T = TypeVar("T")
 PULSE = Pulse(beat=0.1, stall=1.0, sweep=0.1, look=0.1, proof=0.3)
 THREAD = "T1:C1:1.0"
+DAILY = (Scope.USER, Unit.TOKENS)
 ITEM = Item(Kind.MESSAGE, "T1", "C1", "1.0", "1.0", "U1", addressing=Addressing.DIRECT)
 
 
@@ -57,6 +60,7 @@ class Side:
     inbox: Inbox
     journals: Journals
     deliveries: Deliveries
+    budgets: Budgets
     url: str
 
     @property
@@ -78,6 +82,7 @@ async def side(url: str, name: str) -> AsyncIterator[Side]:
             Inbox(writer, on_stored=on_stored),
             Journals(writer, name, shared=True),
             Deliveries(writer, name),
+            Budgets(writer, owner=name),
             url,
         )
     finally:
@@ -238,6 +243,27 @@ async def test_who_has_lost_a_thread_does_not_undo_what_another_has_posted(
     }
     await b.deliveries.forget("limited")
     assert [one.key for one in await b.deliveries.of(THREAD)] == ["refused"]
+
+
+async def test_who_has_lost_a_thread_neither_sets_aside_nor_frees_any_of_a_budget(
+    a: Side, b: Side
+) -> None:
+    """It was frozen during a call of the model, or before one."""
+    wanted, caps = Wanted(THREAD, "U1", 0, 0.0, 0.0, 600, 1, "m", 2), [Cap(*DAILY, 1_000)]
+    await a.inbox.store(ITEM)
+    await a.claims.claim(THREAD)
+    await a.budgets.reserve(wanted, caps, "of a")
+    await after_the_stall(b.claims)
+    await b.claims.claim(THREAD)
+    assert (await b.budgets.reserve(replace(wanted, seq=3), [], "of b")) == (None, [])
+    (before,) = await b.budgets.states(wanted, caps)
+
+    with pytest.raises(Fenced):
+        await a.budgets.reserve(wanted, caps, "of a, later")
+    await a.budgets.release("of a")
+    assert (await b.budgets.states(wanted, caps))[0].used == before.used
+    await b.budgets.release("of b")
+    assert (await b.budgets.states(wanted, caps))[0].used == before.used - 600
 
 
 async def test_what_follows_from_an_entry_does_not_follow_when_a_rival_has_written_since(

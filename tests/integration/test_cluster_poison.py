@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class Wall:
     def __init__(self) -> None:
         self.settled = asyncio.Event()
 
-    async def open(self, thread: str) -> Wall:
+    async def open(self, thread: str, found: Callable[[], None]) -> Wall:
         return self
 
     def begin(self, entries: Sequence[Entry], question: str) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -53,7 +53,7 @@ class Wall:
     notices: list[tuple[str, str]] = field(default_factory=list)
     looks: int = 0
 
-    async def open(self, thread: str) -> Wall:
+    async def open(self, thread: str, found: Callable[[], None]) -> Wall:
         return self
 
     def begin(self, entries: Sequence[Entry], question: str) -> None: ...
@@ -83,7 +83,7 @@ class Gated(Wall):
     shut: str = ""
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def open(self, thread: str) -> Wall:
+    async def open(self, thread: str, found: Callable[[], None]) -> Wall:
         if thread == self.shut:
             await self.gate.wait()
         return self

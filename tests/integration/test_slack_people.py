@@ -67,3 +67,31 @@ async def test_what_was_known_does_not_count_when_it_cannot_be_refreshed(
         await people.lookup("U0ADA", TEAM_ID)
     slack.fail()
     assert (await people.lookup("U0ADA", TEAM_ID)).role == "admin"
+
+
+async def test_who_acts_as_an_admin_is_asked_about_anew_and_nobody_else(
+    slack: LocalSlack, client: SlackClient
+) -> None:
+    people = SlackPeople(client, NOBODY, True, 0.1)
+    for user in ("U0ADA", "U0BOB"):
+        await people.lookup(user, TEAM_ID)
+    slack.world.members["U0ADA"] = Member("U0ADA", "ada", "Ada", "member")
+    before = len(slack.log.of("users.info"))
+
+    assert (await people.lookup("U0ADA", TEAM_ID)).role == "admin"
+    assert len(slack.log.of("users.info")) == before
+    assert (await people.lookup("U0ADA", TEAM_ID, acts=True)).role == "member"
+    assert (await people.lookup("U0BOB", TEAM_ID, acts=True)).role == "member"
+    assert (await people.lookup("U0ADA", TEAM_ID, acts=True)).role == "member"
+    assert len(slack.log.of("users.info")) == before + 1
+
+
+async def test_an_admin_who_cannot_be_asked_about_anew_does_not_act(
+    slack: LocalSlack, client: SlackClient
+) -> None:
+    people = SlackPeople(client, frozenset({"U0ADA"}), True, 0.1)
+    await people.lookup("U0ADA", TEAM_ID)
+    slack.fail(FaultRule(Effect.SERVER_ERROR, "users.info"))
+    with pytest.raises(LookupFailed, match="could not find out who U0ADA is"):
+        await people.lookup("U0ADA", TEAM_ID, acts=True)
+    assert (await people.lookup("U0ADA", TEAM_ID)).role == "admin"

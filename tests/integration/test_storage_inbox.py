@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text, update
 
-from bot.agent.entries import Answered, User
+from bot.agent.entries import Answered, Overheard, User
 from bot.errors import Fenced, ItemChanged
 from bot.redact import MARK, Redactor
 from bot.storage.database import Database
@@ -397,3 +397,37 @@ async def test_a_stop_on_a_reply_is_put_into_the_thread_of_the_reply(store: Stor
 
     assert news is not None
     assert news.thread == ROOT_ITEM.thread
+
+
+@pytest.mark.parametrize("state", [State.POSTED, State.OPEN])
+async def test_a_stop_on_a_post_of_ours_waits_until_it_is_known_to_stand_there(
+    store: Store, state: State
+) -> None:
+    await store.inbox.store(ROOT_ITEM)
+    await store.deliveries.begin(THREAD, f"{THREAD}#p", ["p"])
+    stop = replace(ROOT_ITEM, kind=Kind.STOP, root_ts="", ts="100.3", text="", event_id="E3")
+    on_post = replace(stop, about="100.2", addressing=Addressing.OPEN)
+    assert await store.inbox.store(on_post) is None
+    other = replace(on_post, about="100.4", ts="100.5", event_id="E5")
+    assert await store.inbox.store(other) is None
+
+    assert await store.deliveries.end(f"{THREAD}#p", state, "100.2")
+    waiting = [stored.item for stored in await store.inbox.waiting(THREAD)]
+    assert [(item.kind, item.about) for item in waiting] == [
+        (Kind.MESSAGE, ""),
+        (Kind.STOP, "100.2"),
+    ]
+    assert not await store.deliveries.end(f"{THREAD}#p", State.POSTED, "100.2")
+
+
+async def test_a_thread_in_which_a_stop_is_found_late_has_work_again(store: Store) -> None:
+    await store.inbox.store(ROOT_ITEM)
+    items = await store.inbox.waiting(THREAD)
+    await store.journals.append(THREAD, 0, [Overheard(())], items)
+    await store.deliveries.begin(THREAD, f"{THREAD}#p", ["p"])
+    assert await store.journals.finish(THREAD, 0)
+    stop = replace(ROOT_ITEM, kind=Kind.STOP, root_ts="", ts="100.3", text="", event_id="E3")
+    await store.inbox.store(replace(stop, about="100.2", addressing=Addressing.OPEN))
+    await store.deliveries.end(f"{THREAD}#p", State.POSTED, "100.2")
+
+    assert await store.journals.unfinished() == [THREAD]

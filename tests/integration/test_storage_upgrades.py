@@ -125,3 +125,5 @@ def _go_back(connection: Connection, revision: str) -> None:
         connection.execute(text(insert), row)
         if table in resting:
             connection.execute(text(insert), {**row, "thread": AT_REST, **resting[table]})
+    if revision >= "0014":  # which writes down itself what stands in a thread at rest
+        connection.execute(text("UPDATE threads SET settled = 1 WHERE NOT busy"))

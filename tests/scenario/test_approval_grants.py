@@ -69,8 +69,8 @@ async def test_it_says_what_it_covers_and_what_it_covers_is_not_asked_again(desk
     shown = desk.slack.visible_text(card)
     assert "“Approve for this thread” covers, until " in shown
     assert (
-        "every further Write in this thread where path matches reports/.* that this rule "
-        "(treadle.toml line 1) asks about because alice wants it, in the workspace "
+        "every further Write in this thread where path matches reports/.* that "
+        "treadle.toml line 1 asks about because alice wants it, in the workspace "
         "T0LOCAL-C0GENERAL. It covers nothing else and nobody else."
     ) in shown
     assert exists(desk, "reports/2")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.local_slack.world import Member
 from bot.slack.patience import Patience
 from tests.doubles.cards import asked_anew, cards, decided, observations, question, told
 from tests.doubles.desk import Desk, arguments, open_desk
@@ -242,3 +243,21 @@ async def test_whoever_was_heard_since_the_last_answer_is_a_requester_too(desk: 
 
     assert "Only those named" in told(desk, "bob")[0]
     assert not written(desk)
+
+
+async def test_who_was_an_admin_a_moment_ago_answers_nothing(desk: Desk) -> None:
+    """She is remembered as one; when she clicks, Slack is asked again."""
+    ada, bob = desk.slack.person("ada"), desk.slack.person("bob")
+    async with desk.treadle():
+        await desk.command("ada", "status")
+        root, card = await question(desk)
+        desk.slack.world.members[ada.id] = Member(ada.id, "ada", "Ada", "member")
+        await ada.click(card, "treadle_approve")
+        await desk.until(lambda: len(told(desk, "ada")) == 2 or None)
+        assert not written(desk)
+        desk.slack.world.members[bob.id] = Member(bob.id, "bob", "Bob", "admin")
+        await bob.click(card, "treadle_approve")
+        await desk.answered("#general", root, covers=root)
+        assert "✅ Approved by bob, " in await decided(desk, card)
+
+    assert "Only those named under [approvals]" in told(desk, "ada")[1]

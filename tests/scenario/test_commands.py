@@ -55,12 +55,30 @@ async def test_tools_says_what_somebody_may_use_here_and_why(desk: Desk) -> None
     def line(lines: list[str], tool: str) -> str:
         return next(found for found in lines if f"{tool}" in found)
 
-    assert "allowed after a person's yes (treadle.toml line 1)" in line(bob, "write_file")
-    assert "denied (treadle.toml line 5)" in line(bob, "wikipedia")
-    assert "depends on what it is called with (treadle.toml line 9)" in line(bob, "read_file")
+    assert "allowed after a person's yes, as treadle.toml line 1 says." in line(bob, "write_file")
+    assert "denied, as treadle.toml line 5 says." in line(bob, "wikipedia")
+    assert "depends on what it is called with, as treadle.toml line 9 says." in line(
+        bob, "read_file"
+    )
     assert "write_file: allowed. " in line(alice, "write_file")
     assert "wikipedia: allowed. " in line(alice, "wikipedia")
     assert "wikipedia" in bob[-1]
+
+
+async def test_where_a_rule_was_made_is_said_without_brackets_in_brackets(desk: Desk) -> None:
+    by = r"\(set in Slack by ada on \d{4}-\d\d-\d\d\)"
+    async with desk.treadle():
+        await desk.command("ada", "deny write_file for @bob")
+        await desk.command("ada", "deny read_file in #ops when path matches secret/.*")
+        denied = await desk.command("bob", "tools", "#ops")
+        noted = await desk.command("ada", "allow write_file for @bob in #ops")
+        await desk.command("ada", "switch wikipedia off")
+        off = await desk.command("bob", "tools")
+
+    assert re.search(rf"write_file: denied, as rule 1 {by} says\. ", denied)
+    assert re.search(rf"depends on what it is called with, as rule 2 {by} says\. ", denied)
+    assert re.search(rf"is denied there: rule 1 {by} says deny write_file for @Bob\. It is", noted)
+    assert re.search(r"wikipedia: denied, as the switch set in Slack by ada on [-\d]+ says\. ", off)
 
 
 @pytest.mark.parametrize("who", ["alice", "bob"])
@@ -161,7 +179,7 @@ async def test_slack_cannot_loosen_the_file_and_says_so(desk: Desk) -> None:
     desk.config('[[policy]]\ntool = "write_file"\ndecision = "deny"')
     async with desk.treadle():
         said = await desk.command("ada", "allow write_file for @bob")
-        assert "still is denied there, because treadle.toml line 1 (deny write_file)" in said
+        assert "still is denied there: treadle.toml line 1 says deny write_file." in said
         await refused(desk, "bob")
     assert not (desk.workspace() / "n.txt").exists()
 

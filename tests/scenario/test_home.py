@@ -90,12 +90,13 @@ async def test_everybody_sees_what_they_may_use_and_nothing_of_the_administratio
         bob, alice = await opened(desk, "bob"), await opened(desk, "alice")
         in_ops = await click(desk, "bob", "treadle_home_place", selected="C0OPS")
 
-    assert "write_file: denied (treadle.toml line 1)" in bob
+    assert "write_file: denied, as treadle.toml line 1 says." in bob
     assert "write_file: allowed. " in alice
     assert "wikipedia: allowed. " in bob
     assert "What you may use in #ops" in in_ops
-    assert "wikipedia: allowed after a person's yes (treadle.toml line 5)" in in_ops.replace(
-        "`", ""
+    assert (
+        "wikipedia: allowed after a person's yes, as treadle.toml line 5 says."
+        in in_ops.replace("`", "")
     )
     for home in (bob, alice, in_ops):
         assert "What you have used" in home
@@ -248,7 +249,7 @@ async def test_a_tool_is_switched_by_a_button(desk: Desk) -> None:
         await opened(desk, "ada")
         home = await click(desk, "ada", "treadle_home_switch", "tool write_file")
         assert "write_file is off" in home
-        assert "denied (The switch set in Slack by ada" in home
+        assert "denied, as the switch set in Slack by ada" in home
         home = await click(desk, "ada", "treadle_home_switch", "tool write_file")
         assert "write_file is on" in home
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
+
+import pytest
 
 from bot.local_slack.faults import Effect, FaultRule
 from bot.slack.patience import Patience
-from tests.doubles.desk import Desk
+from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Say
 
 POST = "chat.postMessage"
@@ -35,6 +38,39 @@ async def test_a_stop_while_an_answer_in_doubt_is_looked_for_does_not_lose_it(de
         await desk.nothing_is_left_to_do()
 
     assert len(desk.bot_replies("#general", root)) == 1
+
+
+LOOK = ("list_dir", arguments(path="."))
+
+
+@pytest.mark.parametrize(
+    ("effect", "verbosity", "method"),
+    [
+        (Effect.LOSE_ANSWER, "steps", POST),
+        (Effect.SLOW_AFTER, "steps", POST),
+        (Effect.SLOW_AFTER, "card", "chat.startStream"),
+    ],
+)
+async def test_a_stop_on_a_post_of_which_it_is_not_known_that_it_stands_there_waits_for_that(
+    desk: Desk, effect: Effect, verbosity: str, method: str
+) -> None:
+    """Slack does not say in which thread a message stands that a reaction is on."""
+    desk.config(f'[slack]\nverbosity = "{verbosity}"')
+    desk.patience = Patience(look_up=1.0)
+    desk.slack.fail(FaultRule(effect, method, count=1, seconds=2.0))
+    gate = asyncio.Event()
+    desk.model.play([Say("I look.", calls=(LOOK,)), Say("Never.", gate=gate)])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle go")
+        (_, post) = await desk.until(lambda: _two(desk.slack.thread("#general", root)))
+        await alice.react("#general", post["ts"], "x")
+        assert "Stopped by alice" in await desk.answered("#general", root, covers=root)
+        gate.set()
+
+
+def _two(messages: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    return messages if len(messages) == 2 else None
 
 
 async def test_a_stop_while_treadle_is_away_leaves_out_the_rest_of_a_long_answer(

@@ -222,6 +222,75 @@ def test_a_keyed_chain_cannot_be_replaced_by_one_without_a_key() -> None:
     assert proved(new, said(new), KEYED, UNKEYED).faults[-1].what is What.UNKEYED
 
 
+FALSE = "f" * 64
+
+
+def cut_of(head: Head, seal: str = "") -> Cut:
+    return Cut(replace(head, seal=seal or head.seal), 5)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        checkpoint([Cut(Head("one", 1, FALSE), 5)]),
+        checkpoint([Cut(Head("one", 9, FALSE), 5)]),
+        started([Head("one", 3, FALSE)]),
+        started([Head("one", 9, FALSE)]),
+        started([Head("three", 9, FALSE)]),
+    ],
+)
+def test_what_a_chain_says_that_somebody_put_in_is_no_fault_of_the_others(lie: Record) -> None:
+    """It has no key, or another one, or is one row behind those of a genuine chain."""
+    one = chain("one", [Record(Kind.DECIDED, "", {"n": n}) for n in range(4)])
+    two = chain("two", [started(), checkpoint([cut_of(head_of(one[:2]))])])
+    chains = {"one": one[2:], "two": two}
+    assert proved(chains, said(chains), KEYED, UNKEYED).faults == ()
+
+    unkeyed = {**chains, "evil": chain("evil", [started(), lie], UNKEYED)}
+    (fault,) = proved(unkeyed, said(unkeyed), KEYED, UNKEYED).faults
+    assert fault == Fault("evil", 0, 1, What.UNKEYED)
+    strange = {**chains, "evil": chain("evil", [lie, started()], Sealer(b"made up"))}
+    (fault,) = proved(strange, said(strange), KEYED, UNKEYED).faults
+    assert fault == Fault("evil", 0, 1, What.FOREIGN)
+    behind = Row("two", 2, 5, lie.kind, "", lie.text(), FALSE)
+    added = {**chains, "two": [*two, behind]}
+    (fault,) = proved(added, said(added), KEYED, UNKEYED).faults
+    assert fault == Fault("two", 2, 2, What.ALTERED)
+
+
+def test_what_a_chain_says_that_somebody_put_in_hides_nothing() -> None:
+    one = chain("one", [Record(Kind.DECIDED, "", {"n": n}) for n in range(4)])
+    evil = chain("evil", [started(), checkpoint([cut_of(head_of(one[:2]))])], UNKEYED)
+    chains = {"one": one[2:], "two": chain("two", [started()]), "evil": evil}
+    assert set(proved(chains, said(chains), KEYED, UNKEYED).faults) == {
+        Fault("one", 0, 1, What.MISSING),
+        Fault("evil", 0, 1, What.UNKEYED),
+    }
+
+
+def test_what_retention_removed_before_there_was_a_key_is_not_missed() -> None:
+    """Those checkpoints are without a key; a keyed chain speaks for them."""
+    one = chain("one", [started(), *[Record(Kind.DECIDED)] * 3], UNKEYED)
+    first = chain("two", [started([head_of(one)])], UNKEYED)
+    cuts = checkpoint([cut_of(head_of(one[:2])), cut_of(head_of(first))])
+    two = chain("two", [started([head_of(one)]), cuts, cuts], UNKEYED)
+    three = chain("three", [started([head_of(two), head_of(one)])])
+    chains = {"one": one[2:], "two": two[1:], "three": three}
+    assert proved(chains, said(chains), KEYED, UNKEYED).faults == ()
+
+    spoilt = {**chains, "two": [replace(two[1], body="{}"), two[2]]}
+    assert Fault("two", 1, 1, What.ALTERED) in proved(spoilt, said(spoilt), KEYED, UNKEYED).faults
+
+
+def test_of_two_checkpoints_about_the_same_row_the_genuine_one_counts() -> None:
+    one = chain("one", [Record(Kind.DECIDED, "", {"n": n}) for n in range(3)])
+    two = chain("two", [started(), checkpoint([cut_of(head_of(one[:2]))])])
+    evil = chain("evil", [started(), checkpoint([cut_of(head_of(one[:2]), FALSE)])], UNKEYED)
+    chains = {"one": one[2:], "two": two, "evil": evil}
+    (fault,) = proved(chains, said(chains), KEYED, UNKEYED).faults
+    assert fault.chain == "evil"
+
+
 @given(many, st.data())
 def test_with_a_checkpoint_the_rest_is_proved_and_without_one_rows_are_missing(
     records: list[Record], data: st.DataObject
@@ -301,4 +370,5 @@ def test_a_rule_change_names_who_what_and_the_value() -> None:
 
 def test_half_a_character_can_be_sealed_and_stored() -> None:
     (row,) = chain("one", [Record(Kind.DECIDED, "", {"text": "\ud83d"})])
-    row.body.encode()
+    assert row.body.encode() == b'{"text":"?"}'
+    assert faults([row], KEYED) == ()

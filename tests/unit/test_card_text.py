@@ -55,7 +55,7 @@ def test_a_yes_for_the_thread_names_every_limit_of_it() -> None:
 
     assert card_text.coverage(seen) == [
         "“Approve for this thread” covers, until 1970-01-02 00:00 UTC, every further Run in this "
-        "thread where command matches git .* that this rule (treadle.toml policy[1]) asks about "
+        "thread where command matches git .* that treadle.toml policy[1] asks about "
         "because Ann wants it, in the workspace T-C. It covers nothing else and nobody else."
     ]
 

@@ -22,8 +22,10 @@ async def test_it_does_not_wait_for_ever_nor_for_itself() -> None:
     quarantine = Quarantine(wait=0.05)
     with quarantine.at_work("suspect"), quarantine.at_work("other"):
         await asyncio.wait_for(quarantine.admit("suspect", 1), 1)
-    with quarantine.at_work("suspect"):
-        await asyncio.wait_for(Quarantine(wait=10).admit("suspect", 1), 1)
+    patient = Quarantine(wait=10, alone=10)
+    for broken_off in (1, 2):
+        with patient.at_work("suspect"):
+            await asyncio.wait_for(patient.admit("suspect", broken_off), 1)
 
 
 async def test_of_those_that_broke_off_twice_one_runs_at_a_time() -> None:
