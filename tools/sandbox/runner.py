@@ -115,11 +115,15 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class DiskLimits:
-    """What a command may fill: bytes of the free space, and bytes that its files may hold."""
+class HostLimits:
+    """What a command may fill of the host, in bytes; the first two may change while it runs."""
 
-    taken: int
+    shared: Callable[[], int]
+    """By which the host's shared memory may grow."""
+    taken: Callable[[], int]
+    """By which the free space of the workspace's file system may shrink."""
     held: int | None
+    """What its files may come to; None for any."""
     usage: Callable[[], int]
     """Counts the bytes of the workspace's files."""
 
@@ -129,7 +133,7 @@ async def run(
     workspace: Path,
     settings: SandboxSettings,
     timeout_s: float,
-    disk: DiskLimits,
+    host: HostLimits,
 ) -> Completed:
     """Run to the end, or to a limit. A cancelled caller leaves no process behind.
 
@@ -143,8 +147,8 @@ async def run(
             [
                 _after(output.overflowed.wait(), Limit.OUTPUT),
                 _after(asyncio.sleep(timeout_s), Limit.TIME),
-                watch_load(process.pid, settings),
-                watch_disk(workspace, disk.taken, disk.held, disk.usage),
+                watch_load(process.pid, settings, host.shared),
+                watch_disk(workspace, host.taken, host.held, host.usage),
             ],
         )
         await _end(process)
