@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from tools.sandbox.family import family
 
@@ -31,6 +32,17 @@ def adopted() -> Iterator[Callable[[], list[int]]]:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
         _inherit(False)
+
+
+def named(processes: list[int]) -> list[str]:
+    """What each process calls itself, its state and where in the kernel it waits; for a failure."""
+    return [" ".join(_facts(process)) for process in processes]
+
+
+def _facts(process: int) -> Iterator[str]:
+    for name in ("stat", "wchan", "cmdline"):
+        with suppress(OSError):
+            yield Path(f"/proc/{process}/{name}").read_text("utf-8", "replace").strip()[-200:]
 
 
 def _alive(before: set[int]) -> list[int]:

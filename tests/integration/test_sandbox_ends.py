@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.orphans import adopted
+from tests.doubles.orphans import adopted, named
 from tests.doubles.shell import Shell, open_shell, running, within
 from tools.sandbox.contract import Mode, SandboxSettings
 from tools.sandbox.family import end_family
@@ -98,7 +98,7 @@ async def test_a_run_whose_end_is_cancelled_as_well_leaves_nothing(place: Path) 
 BOT = """
 import asyncio, os, signal, sys, time
 from pathlib import Path
-from tests.doubles.orphans import adopted
+from tests.doubles.orphans import adopted, named
 from tests.doubles.shell import open_shell
 from tools.sandbox.contract import SandboxSettings
 from tools.sandbox.family import family
@@ -144,7 +144,7 @@ def test_a_bot_that_is_killed_while_a_run_starts_leaves_nothing(place: Path, mod
         for milliseconds in DELAYS_MS:
             killed_after(place, mode, milliseconds)
 
-        assert within(GONE_WITHIN, lambda: not left())
+        assert within(GONE_WITHIN, lambda: not left()), named(left())
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -156,7 +156,7 @@ def test_a_killed_bots_descriptors_in_other_hands_keep_no_command_alive(
         for milliseconds in range(6):
             killed_after(place, mode, milliseconds, "copied")
 
-        assert within(GONE_WITHIN, lambda: not left())
+        assert within(GONE_WITHIN, lambda: not left()), named(left())
 
 
 @pytest.mark.needs("bwrap")

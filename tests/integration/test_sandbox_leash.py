@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.orphans import adopted
+from tests.doubles.orphans import adopted, named
 from tests.doubles.shell import open_shell, within
 from tools.sandbox.contract import Limit, SandboxSettings
 from tools.sandbox.leash import REFUSED, leashed
@@ -70,7 +70,7 @@ def test_once_the_pipe_is_closed_all_is_killed_and_nothing_said() -> None:
 
         assert leash.wait(WITHIN) == 128 + signal.SIGKILL
         assert text_of(leash) == ""
-        assert within(WITHIN, lambda: not left())
+        assert within(WITHIN, lambda: not left()), named(left())
 
 
 def test_where_the_pipe_was_closed_before_nothing_is_started() -> None:
@@ -108,7 +108,7 @@ async def test_a_leash_that_is_killed_takes_the_run_along(place: Path) -> None:
 
         assert done.exit_code is None
         assert done.signal == signal.SIGKILL
-        assert within(WITHIN, lambda: not left())
+        assert within(WITHIN, lambda: not left()), named(left())
 
 
 @BWRAP
@@ -121,7 +121,7 @@ async def test_a_run_whose_watch_was_killed_ends_all_the_same(place: Path) -> No
         await asyncio.wait([run])
 
         assert run.cancelled()
-        assert within(WITHIN, lambda: not left())
+        assert within(WITHIN, lambda: not left()), named(left())
 
 
 @BWRAP

@@ -15,12 +15,14 @@ REFUSED = 125
 """Its exit code where the run was over before it began."""
 LEASH = f"""
 below() {{
+  found=()
   kill -STOP "$1"
   while read -r stat < "/proc/$1/stat" && [[ ${{stat##*) }} == [RSDI]* ]]; do :; done
   read -r -a found < "/proc/$1/task/$1/children"
 }}
 end() {{
   while read -r stat < "/proc/$BASHPID/stat" && [[ ${{stat##*) }} == ?" $$ "* ]]; do
+    mine=()
     read -r -a mine < "/proc/$$/task/$$/children"
     for one in "${{mine[@]}}"; do
       [[ $one == "$BASHPID" ]] || {{ below "$one"; kill -KILL "${{found[@]}}" "$one"; }}
