@@ -1,5 +1,5 @@
 FROM python:3.12-slim-bookworm
-RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap git \
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap git tini \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --create-home treadle \
     && install -d -o treadle -g treadle /srv/treadle
@@ -14,5 +14,6 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 USER 10001
 WORKDIR /srv/treadle
 VOLUME /srv/treadle
-ENTRYPOINT ["treadle"]
+# Each command leaves a process of its sandbox to process 1, which has to wait for it.
+ENTRYPOINT ["tini", "--", "treadle"]
 CMD ["run"]

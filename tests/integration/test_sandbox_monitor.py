@@ -19,6 +19,10 @@ MEGA = 1024 * 1024
 WIDE = SandboxSettings(memory_mb=100_000, processes=100_000)
 
 
+def plenty() -> int:
+    return 10**15
+
+
 @contextmanager
 def family(script: str) -> Iterator[int]:
     """A Python process that has printed a line; it and all its children end at the end."""
@@ -63,14 +67,14 @@ async def test_a_process_that_is_gone_counts_nothing() -> None:
 
 async def test_too_many_processes_are_noticed() -> None:
     with family(CHILDREN.format(count=90, mega=0)) as root:
-        limit = await asyncio.wait_for(watch_load(root, replace(WIDE, processes=1)), 10)
+        limit = await asyncio.wait_for(watch_load(root, replace(WIDE, processes=1), plenty), 10)
 
     assert limit is Limit.PROCESSES
 
 
 async def test_a_family_within_its_limits_is_left_alone() -> None:
     with family(CHILDREN.format(count=3, mega=1)) as root:
-        watch = asyncio.create_task(watch_load(root, WIDE))
+        watch = asyncio.create_task(watch_load(root, WIDE, plenty))
         done, _ = await asyncio.wait({watch}, timeout=0.5)
         watch.cancel()
 
@@ -84,7 +88,7 @@ async def test_the_quota_is_counted_only_while_the_disk_fills(tmp_path: Path) ->
         asked.append(1)
         return 3 * MEGA
 
-    watch = asyncio.create_task(watch_disk(tmp_path, 10**15, 2 * MEGA, usage))
+    watch = asyncio.create_task(watch_disk(tmp_path, plenty, 2 * MEGA, usage))
     free = free_bytes(tmp_path)
     while not watch.done():
         with (tmp_path / "growing").open("ab") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from tools.sandbox.lanes import Lanes
@@ -99,3 +100,20 @@ async def test_who_is_cancelled_while_waiting_holds_up_nobody() -> None:
 
     assert watch.began == ["running", "last"]
     await watch.end("last")
+
+
+async def test_a_turn_knows_how_many_run_beside_it_and_have_run_since_it_began() -> None:
+    lanes = Lanes(3)
+    async with AsyncExitStack() as others:
+        await others.enter_async_context(lanes.turn(B))
+        async with lanes.turn(A) as turn:
+            assert (turn.beside(), turn.since()) == (2, 2)
+            async with lanes.turn(C):
+                assert (turn.beside(), turn.since()) == (3, 3)
+            await others.aclose()
+            assert (turn.beside(), turn.since()) == (1, 3)
+            async with lanes.turn(C):
+                pass
+            assert (turn.beside(), turn.since()) == (1, 3)
+    async with lanes.turn(A) as turn:
+        assert (turn.beside(), turn.since()) == (1, 1)

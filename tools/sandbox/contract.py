@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from signal import SIGKILL, Signals
+from signal import Signals
 from typing import Literal, Protocol
 
 Mode = Literal["auto", "bwrap", "bwrap-hostproc", "landlock", "off"]
@@ -79,10 +79,10 @@ class Launch:
     owner: tuple[int, int] | None
     """uid and gid to drop to; None where the bot is no root."""
     close: Callable[[], None]
-    ends_on: Signals = SIGKILL
-    """The signal at which it ends with everything that it started; SIGKILL follows after 1 s."""
+    ends_on: Signals | None = None
+    """The signal at which it ends with everything that it started."""
     alive: int | None = None
-    """The end of a pipe that is closed when the run is over, or by the kernel when the bot ends."""
+    """The end of a pipe whose closing does the same; if the bot ends, the kernel closes it."""
 
 
 class Confinement(Protocol):

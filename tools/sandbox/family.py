@@ -30,15 +30,24 @@ def family(root: int) -> Iterator[int]:
 def end_family(root: int) -> None:
     """Kill process `root`, a child of this one that was not waited for, and all below it.
 
-    It is stopped first, so that it starts nothing after its family was read: bubblewrap's second
-    process would be missed that way, and is not bound to the first one from its beginning.
+    Each is stopped before it is asked who is below it, so that it starts nothing after that:
+    bubblewrap's second process would be missed, and is not bound to the first from its beginning.
     """
-    _send(root, signal.SIGSTOP)
-    end = time.monotonic() + _PATIENCE
-    while _state(root) not in _STOPPED and time.monotonic() < end:
-        time.sleep(0.0005)
-    for process in reversed([*family(root)]):
+    waiting, found = [root], []
+    while waiting:
+        process = waiting.pop()
+        _stop(process)
+        found.append(process)
+        waiting.extend(_children(process))
+    for process in reversed(found):
         _send(process, signal.SIGKILL)
+
+
+def _stop(process: int) -> None:
+    _send(process, signal.SIGSTOP)
+    end = time.monotonic() + _PATIENCE
+    while _state(process) not in _STOPPED and time.monotonic() < end:
+        time.sleep(0.0005)
 
 
 def _send(process: int, number: signal.Signals) -> None:

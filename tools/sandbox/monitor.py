@@ -75,18 +75,22 @@ def _own_memory(process: int) -> int:
     return KIBI * sum(map(int, _OWN.findall(status)))
 
 
-async def watch_load(root: int, settings: SandboxSettings) -> Limit:
+async def watch_load(
+    root: int, settings: SandboxSettings, shared_allowed: Callable[[], int]
+) -> Limit:
     """Returns the limit that process `root` and its family exceeded, once one is.
 
-    No process owns shared memory, and what is not mapped is counted by none; it is seen by how the
-    host's grows. Another program of the host can therefore end a command by doing the same.
+    No process owns shared memory: it can be held unmapped, or by a descriptor that waits in a
+    socket, where nobody finds it. It is seen by how the host's grows, and that may be by
+    `shared_allowed` bytes. Another program of the host can therefore end a command by doing the
+    same.
     """
     allowed = settings.memory_mb * MEGA
     before = host_memory()
     while True:
         await asyncio.sleep(EVERY)
         load, host = measure(root), host_memory()
-        if load.memory > allowed or host.shared - before.shared > allowed + SHARED_ALLOWANCE:
+        if load.memory > allowed or host.shared - before.shared > shared_allowed():
             return Limit.MEMORY
         if host.available < MEMORY_FLOOR * host.total:
             return Limit.MEMORY
@@ -95,18 +99,19 @@ async def watch_load(root: int, settings: SandboxSettings) -> Limit:
 
 
 async def watch_disk(
-    workspace: Path, disk: int, most: int | None, usage: Callable[[], int]
+    workspace: Path, allowed: Callable[[], int], most: int | None, usage: Callable[[], int]
 ) -> Limit:
     """Returns once the command has filled more of the disk than it may.
 
-    It may take `disk` bytes of the free space, and its files may grow to `most`. `usage`
-    counts the bytes of the files; it may be slow, and is asked only while the free space shrinks.
+    The free space may shrink by `allowed` bytes: files that are deleted and still open take some,
+    and are found nowhere else. The files may grow to `most`; `usage` counts their bytes; it may be
+    slow, and is asked only while the free space shrinks.
     """
     free_before = free = free_bytes(workspace)
     while True:
         await asyncio.sleep(EVERY)
         free, free_last = free_bytes(workspace), free
-        if free < FREE_FLOOR or free_before - free > disk:
+        if free < FREE_FLOOR or free_before - free > allowed():
             return Limit.DISK
         shrinking = free < min(free_last, free_before)
         if most is not None and shrinking and await asyncio.to_thread(usage) > most:

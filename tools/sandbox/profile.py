@@ -15,6 +15,7 @@ from pathlib import Path
 from tools.errors import SandboxUnavailable
 from tools.sandbox.contract import Launch, SandboxSettings
 from tools.sandbox.forwarder import SOCKET, SOURCE
+from tools.sandbox.leash import leashed
 from tools.sandbox.seccomp import Sockets, filter_program
 
 MOUNT = "/workspace"
@@ -60,22 +61,6 @@ BARE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 """The environment of bubblewrap itself, which commands could read."""
 FORWARDER = "/run/forwarder.py"
 PRLIMIT = "/usr/bin/prlimit"
-GATE = """
-of() { found=; while read -r name value; do [[ $name == "$2:" ]] && found=$value; done; } \
-  < "/proc/$1/status"
-of self PPid; above=$found
-of self Seccomp_filters; mine=$found
-while of "$above" Seccomp_filters; [[ $found && $found != "$mine" ]]; do :; done 2>/dev/null
-read -t 0 -u "$0" && exit 125
-gate=$0; exec {gate}<&-; exec "$@"
-"""
-"""Bash that becomes its arguments, unless there is no writer left to the pipe $0.
-
-By then every process of bubblewrap is to be bound to the one before it, the first to the bot. The
-one above binds itself just before it takes the filter that we have already, so that is waited for
-(its place: bubblewrap.c, do_init; a kernel before 5.9 does not say how many filters there are).
-Who dies before that takes none along; but then the pipe is at its end, and nothing is started.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +125,12 @@ class Bubblewrap:
             *_network(network_socket, descriptors),
             *("--remount-ro", "/dev", "--remount-ro", "/", "--seccomp", str(descriptors.seccomp)),
             "--",
-            *("/usr/bin/bash", "-c", GATE, str(gate)),
             *(PRLIMIT, f"--nproc={self.settings.processes}", "--"),
             *(("/usr/bin/env", "python3", "-I", "-S", FORWARDER, "--") if network_socket else ()),
             *("/usr/bin/bash", "-c", command),
         )
         return Launch(
-            argv=(*_limits(self.settings), str(self.program), *arguments),
+            argv=leashed(gate, (*_limits(self.settings), str(self.program), *arguments)),
             pass_fds=descriptors.all(),
             env=BARE,
             owner=self.owner,

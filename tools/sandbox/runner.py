@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ T = TypeVar("T")
 PATIENCE = 0.3
 """Seconds to wait for the last output once the command itself has ended."""
 KILL_AFTER = 1.0
-"""Seconds from the polite signal to SIGKILL."""
+"""Seconds from the moment it is asked to end to SIGKILL."""
 _BLOCK = 64 * 1024
 
 
@@ -67,10 +67,15 @@ class Output:
 class Process:
     """A child of this one; its end is waited for on the event loop, by its pidfd."""
 
-    def __init__(self, child: subprocess.Popen[bytes], *, keeper: bool) -> None:
-        """`keeper`: something below it ends all the rest when it ends."""
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        ends_on: signal.Signals | None,
+        let_go: Callable[[], None],
+    ) -> None:
+        """`ends_on` as in a launch; `let_go` closes its pipe, and may be called again."""
         self._child, self.pid = child, child.pid
-        self._keeper = keeper
+        self._ends_on, self._let_go = ends_on, let_go
         self._ended = asyncio.Event()
         self._handle = os.pidfd_open(child.pid)
         asyncio.get_running_loop().add_reader(self._handle, self._ended.set)
@@ -84,13 +89,16 @@ class Process:
         """Until it has ended."""
         await self._ended.wait()
 
-    def send(self, number: signal.Signals) -> None:
-        self._child.send_signal(number)
+    def ask(self) -> None:
+        """Let it end with everything that it started."""
+        if self._ends_on is not None:
+            self._child.send_signal(self._ends_on)
+        self._let_go()
 
     def kill(self) -> None:
         """With its family, if it is not over yet."""
-        if self.code is None and self._keeper:
-            self._child.kill()
+        if self.code is None and self._ends_on is not None:
+            self._child.kill()  # what is below it ends all the rest when it ends
         elif self.code is None:
             end_family(self.pid)
 
@@ -98,16 +106,24 @@ class Process:
         """Give everything back; whatever of it still runs is killed."""
         asyncio.get_running_loop().remove_reader(self._handle)
         os.close(self._handle)
+        self._let_go()
+        if self._ends_on is None:
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(KILL_AFTER)
         self.kill()
         self._child.wait()
 
 
 @dataclass(frozen=True, slots=True)
-class DiskLimits:
-    """What a command may fill: bytes of the free space, and bytes that its files may hold."""
+class HostLimits:
+    """What a command may fill of the host, in bytes; the first two may change while it runs."""
 
-    taken: int
+    shared: Callable[[], int]
+    """By which the host's shared memory may grow."""
+    taken: Callable[[], int]
+    """By which the free space of the workspace's file system may shrink."""
     held: int | None
+    """What its files may come to; None for any."""
     usage: Callable[[], int]
     """Counts the bytes of the workspace's files."""
 
@@ -117,7 +133,7 @@ async def run(
     workspace: Path,
     settings: SandboxSettings,
     timeout_s: float,
-    disk: DiskLimits,
+    host: HostLimits,
 ) -> Completed:
     """Run to the end, or to a limit. A cancelled caller leaves no process behind.
 
@@ -131,11 +147,11 @@ async def run(
             [
                 _after(output.overflowed.wait(), Limit.OUTPUT),
                 _after(asyncio.sleep(timeout_s), Limit.TIME),
-                watch_load(process.pid, settings),
-                watch_disk(workspace, disk.taken, disk.held, disk.usage),
+                watch_load(process.pid, settings, host.shared),
+                watch_disk(workspace, host.taken, host.held, host.usage),
             ],
         )
-        await _end(process, launch)
+        await _end(process)
         await _until_first([output.ended.wait(), output.overflowed.wait()], PATIENCE)
         if limit is None and output.overflowed.is_set():
             limit = Limit.OUTPUT
@@ -153,28 +169,25 @@ async def run(
 
 @asynccontextmanager
 async def _started(launch: Launch, limit: int) -> AsyncIterator[tuple[Process, Output]]:
-    read, write = os.pipe()
-    output = Output(read, limit)
-    try:
+    with ExitStack() as alive, ExitStack() as stack:
+        if launch.alive is not None:
+            alive.callback(os.close, launch.alive)
+        read, write = os.pipe()
+        output = Output(read, limit)
+        stack.callback(output.close)
         try:
-            process = _start(launch, write)
+            process = _start(launch, write, alive.close)
         finally:
             os.close(write)
             launch.close()
+        stack.callback(process.close)
         try:
             yield process, output
         finally:
-            try:
-                await _end(process, launch)
-            finally:
-                process.close()
-    finally:
-        output.close()
-        if launch.alive is not None:
-            os.close(launch.alive)
+            await _end(process)
 
 
-def _start(launch: Launch, write: int) -> Process:
+def _start(launch: Launch, write: int, let_go: Callable[[], None]) -> Process:
     """Not by asyncio, which kills the first process alone when its caller is cancelled."""
     user, group = launch.owner or (None, None)
     try:
@@ -198,16 +211,15 @@ def _start(launch: Launch, write: int) -> Process:
             f"The command was not run: {launch.argv[0]} could not be started ({error.strerror}). "
             "Try again in a moment; if it stays so, the operator can run treadle doctor."
         ) from error
-    return Process(child, keeper=launch.ends_on is not signal.SIGKILL)
+    return Process(child, launch.ends_on, let_go)
 
 
-async def _end(process: Process, launch: Launch) -> None:
+async def _end(process: Process) -> None:
     """Ends the process with its family; `Process.close` does it if this one is cancelled."""
     if process.code is not None:
         return
-    if launch.ends_on is not signal.SIGKILL:
-        process.send(launch.ends_on)
-        await _until_first([process.wait()], KILL_AFTER)
+    process.ask()
+    await _until_first([process.wait()], KILL_AFTER)
     process.kill()
     await process.wait()
 

@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from tools.sandbox.contract import Completed, Confinement, Network, SandboxSettings
-from tools.sandbox.lanes import Lanes
-from tools.sandbox.monitor import MEGA
-from tools.sandbox.runner import DiskLimits, run
+from tools.sandbox.lanes import Lanes, Turn
+from tools.sandbox.monitor import MEGA, SHARED_ALLOWANCE
+from tools.sandbox.runner import HostLimits, run
 from tools.usage import UNCOUNTABLE
 from tools.workspace import Workspace
 
@@ -40,15 +40,15 @@ class Sandbox:
         """
         longest = self.settings.timeout_s
         seconds = longest if timeout_s is None else min(timeout_s, longest)
-        async with self.lanes.turn(workspace.path), AsyncExitStack() as stack:
+        async with self.lanes.turn(workspace.path) as turn, AsyncExitStack() as stack:
             socket = None
             if self.network is not None:
                 socket = await stack.enter_async_context(self.network.open())
             used = await asyncio.to_thread(_used, workspace, self.settings.quota_mb)
-            disk = _disk(workspace, self.settings, used)
+            host = _host_limits(workspace, self.settings, used, turn)
             guarded = command if used is None else f"{NO_GROWTH}\n{command}"
             launch = self.confinement.launch(workspace.path, guarded, socket)
-            done = await run(launch, workspace.path, self.settings, seconds, disk)
+            done = await run(launch, workspace.path, self.settings, seconds, host)
             lost = used == UNCOUNTABLE
             return replace(done, over_quota=used is not None and not lost, uncountable=lost)
 
@@ -60,10 +60,21 @@ def _used(workspace: Workspace, quota_mb: int | None) -> int | None:
     return workspace.usage()
 
 
-def _disk(workspace: Workspace, settings: SandboxSettings, used: int | None) -> DiskLimits:
-    """What a command may fill; where only deleting is left, not a byte more than before."""
-    taken = settings.disk_mb * MEGA
+def _host_limits(
+    workspace: Workspace, settings: SandboxSettings, used: int | None, turn: Turn
+) -> HostLimits:
+    """What a command may fill; where only deleting is left, not a byte more than before.
+
+    What it takes of the host cannot be told from what those beside it take. So they have their
+    limits together: none is ended as long as all that was taken may have been within the limits.
+    """
+    each, taken = settings.memory_mb * MEGA + SHARED_ALLOWANCE, settings.disk_mb * MEGA
+
+    def shared() -> int:
+        return each * turn.beside()
+
     if used == UNCOUNTABLE:
-        return DiskLimits(min(taken, SLACK), None, workspace.usage)
+        return HostLimits(shared, lambda: min(taken, SLACK), None, workspace.usage)
     quota = None if settings.quota_mb is None else settings.quota_mb * MEGA
-    return DiskLimits(taken, quota if used is None else used, workspace.usage)
+    held = quota if used is None else used
+    return HostLimits(shared, lambda: taken * turn.since(), held, workspace.usage)
