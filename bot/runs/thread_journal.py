@@ -59,6 +59,13 @@ class ThreadJournal:
         """Whether somebody waits for an answer."""
         return bool(covers(self.turn))
 
+    @property
+    def closing(self) -> bool:
+        return self.signals.leaving.is_set()
+
+    def safe(self, entry: Entry) -> Entry:
+        return self._journals.safe(entry)
+
     async def append(self, *entries: Entry) -> None:
         await self._append(entries)
         await asyncio.sleep(0)  # who was stopped meanwhile does nothing of what follows
@@ -120,7 +127,7 @@ class ThreadJournal:
 
     def _unless_leaving(self) -> None:
         """Raises Leaving if this process is about to end."""
-        if self.signals.leaving.is_set():
+        if self.closing:
             raise Leaving(words.leaving(self.thread))
 
     async def _unchanged(self, take: Callable[[], Awaitable[bool]]) -> bool:

@@ -179,6 +179,10 @@ class Journals:
         if self._shared and connection.scalar(owner) != self.owner:
             raise Fenced(words.fenced(thread))
 
+    def safe(self, entry: Entry) -> Entry:
+        """The entry as `append` writes it: without any secret."""
+        return self._redacted(entry)[0]
+
     def _redacted(self, entry: Entry) -> tuple[Entry, str]:
         body = dump(entry)
         safe = self._redact(body)
