@@ -195,13 +195,9 @@ def _stop_signal() -> asyncio.Event:
 
 
 def _settle() -> None:
-    """Soon, spare the garbage collector what a start leaves behind and is there to the end.
+    """Spare the garbage collector what a start brings in, now and once more when all is there.
 
-    To look through that takes a tenth of a second, each time, in which nobody is served.
+    It stays to the end; to look through it takes a tenth of a second, in which nobody is served.
     """
-    asyncio.get_running_loop().call_later(SETTLED_SECONDS, _freeze)
-
-
-def _freeze() -> None:
-    gc.collect()
     gc.freeze()
+    asyncio.get_running_loop().call_later(SETTLED_SECONDS, gc.freeze)
