@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 AUDIT_HEADS = "bot.audit.heads"
 """What is logged there is to be kept where nobody can change it, so a server always logs it."""
 
-SETTLED_SECONDS = 5.0
-"""By then all that a start imports is there, the model's client too."""
+SETTLED_SECONDS = 2.0
+"""By then all that a start imports is there mostly, the model's client too."""
 
 app = typer.Typer(
     name="treadle",
