@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 AUDIT_HEADS = "bot.audit.heads"
 """What is logged there is to be kept where nobody can change it, so a server always logs it."""
+
+SETTLED_SECONDS = 2.0
+"""By then all that a start imports is there mostly, the model's client too."""
 
 app = typer.Typer(
     name="treadle",
@@ -67,6 +71,7 @@ def run(
     def ready(identity: Identity) -> None:
         for warning in identity.warnings:
             warn(safe(warning))
+        _settle()
         door = words.door_socket() if by_socket else words.door_http(host, port)
         say(safe(words.ready(identity.user, identity.team, settings.model_name, door)))
 
@@ -91,6 +96,7 @@ def work(turns: Turns = 50, verbose: Verbose = False) -> None:
     def ready(identity: Identity) -> None:
         for warning in identity.warnings:
             warn(safe(warning))
+        _settle()
         say(safe(words.ready_work(identity.user, identity.team, settings.model_name, turns)))
 
     async def serve() -> None:
@@ -186,3 +192,12 @@ def _stop_signal() -> asyncio.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     return stop
+
+
+def _settle() -> None:
+    """Spare the garbage collector what a start brings in, now and once more when all is there.
+
+    It stays to the end; to look through it takes a tenth of a second, in which nobody is served.
+    """
+    gc.freeze()
+    asyncio.get_running_loop().call_later(SETTLED_SECONDS, gc.freeze)

@@ -132,11 +132,12 @@ class Decision:
 
 
 _SAYS = {Verdict.ALLOW: "allows", Verdict.ASK: "asks a person about", Verdict.DENY: "denies"}
+_SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 Pick = Callable[[Sequence[Decision]], Decision]
 
 
 def _severity(decision: Decision) -> int:
-    return list(Verdict).index(decision.verdict)
+    return _SEVERITY[decision.verdict]
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:

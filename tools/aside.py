@@ -8,6 +8,7 @@ whatever they do: nothing waits for them.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import contextvars
@@ -52,7 +53,9 @@ async def in_thread(work: Callable[[], T]) -> T:
             loop.call_soon_threadsafe(tell, result, failure)
 
     sys.setswitchinterval(FAIR_SECONDS)
-    threading.Thread(target=run, name="treadle-tool", daemon=True).start()
+    # Not threading.Thread: its start waits until the thread runs, milliseconds on a busy machine,
+    # in which nobody is served.
+    _thread.start_new_thread(run, ())
     return await future
 
 

@@ -155,17 +155,34 @@ async def run_turn(
             case AskHuman(asks):
                 turn, wait = open_turn(journal.entries), limits.approval_seconds
                 await journal.append(*await questions(asks, tools, turn, clock.now(), wait))
-            case RunTool(call, decided):
-                await journal.append(decided, ToolStarted(call.id))
-                notify()
-                began = clock.now()
-                result = await tools.run(call.name, call.arguments)
-                took = clock.now() - began
-                await journal.append(Observation(call.id, result.text, result.is_error, took))
+            case RunTool():
+                await _run(step, (), journal, tools, clock, notify)
             case AskModel():
                 if not await journal.take_inbox():  # what has come may change the step
-                    await _next_reply(journal, model, tools, facts, limits)
+                    said = await _next_reply(journal, model, tools, facts, limits)
+                    step = next_step([*journal.entries, *said], decide)
+                    if isinstance(step, RunTool) and not journal.closing:
+                        await _run(step, said, journal, tools, clock, notify)
+                    else:
+                        await journal.append(*said)
         notify()
+
+
+async def _run(
+    step: RunTool,
+    said: Sequence[Entry],
+    journal: Journal,
+    tools: Toolset,
+    clock: Clock,
+    notify: Notify,
+) -> None:
+    """Run the call once its start is durable, with what the model `said` that led to it."""
+    await journal.append(*said, step.decided, ToolStarted(step.call.id))
+    notify()
+    began = clock.now()
+    result = await tools.run(step.call.name, step.call.arguments)
+    took = clock.now() - began
+    await journal.append(Observation(step.call.id, result.text, result.is_error, took))
 
 
 def _not_run(step: Interrupted | Refuse | Declined) -> Sequence[Entry]:
@@ -183,19 +200,18 @@ def _not_run(step: Interrupted | Refuse | Declined) -> Sequence[Entry]:
 
 async def _next_reply(
     journal: Journal, model: Model, tools: Toolset, facts: Facts, limits: guard.Limits
-) -> None:
-    """Ask the model, unless the turn has come to a limit: that ends it."""
+) -> Sequence[Entry]:
+    """Ask the model, unless the turn has come to a limit: what is to be written of either."""
     turn = open_turn(journal.entries)
     match guard.check(turn, limits):
         case guard.Halt(reason):
-            await journal.append(Failed(covers(turn), reason))
-            return
+            return (Failed(covers(turn), reason),)
         case guard.Warn(text):
             await journal.append(Warned(text))
     settled, first = _settled(facts, journal.entries)
     reply = await ask(journal, model, settled, tools.specs(), limits.context_tokens)
     ending = () if reply.answer is None else (Answered(covers(turn)),)
-    await journal.append(*first, reply, *ending)
+    return [journal.safe(entry) for entry in (*first, reply, *ending)]
 
 
 def _settled(facts: Facts, entries: Sequence[Entry]) -> tuple[Facts, Sequence[Entry]]:

@@ -58,6 +58,15 @@ class Journal(Protocol):
     @property
     def entries(self) -> Sequence[Entry]: ...
 
+    @property
+    def closing(self) -> bool:
+        """Whether this process is about to end: then no tool is to be started any more."""
+        ...
+
+    def safe(self, entry: Entry) -> Entry:
+        """The entry as it will be written: without any secret."""
+        ...
+
     async def append(self, *entries: Entry) -> None:
         """Durable on return. Raises Fenced if another runner wrote first."""
         ...

@@ -22,6 +22,7 @@ from bot.runs.intake import Intake
 from bot.runs.ports import Outlet, Signals, View, Watchable
 from bot.runs.quarantine import Quarantine
 from bot.runs.thread_journal import ThreadJournal
+from bot.runs.turnstile import Turnstile
 from bot.storage.inbox import Inbox
 from bot.storage.journal import Journals, StoredThread
 
@@ -45,6 +46,7 @@ class Runner:
     clock: Clock
     budget: Budget
     quarantine: Quarantine = field(default_factory=Quarantine)
+    turnstile: Turnstile = field(default_factory=Turnstile)
 
     async def work(self, thread: str, signals: Signals) -> None:
         """Return when the thread has no work left.
@@ -94,7 +96,9 @@ class Runner:
             signals.arrived.clear()
             await self._apologise(thread, view, str(stored))
             return None
-        journal = ThreadJournal(self.journals, self.inbox, self.intake, stored, signals, view)
+        journal = ThreadJournal(
+            self.journals, self.inbox, self.intake, stored, signals, view, self.turnstile
+        )
         if journal.is_open and not journal.parked:
             await self._resume(journal)
         return journal
@@ -144,6 +148,7 @@ class Runner:
         if journal.parked or not (asking := covers(journal.turn)):
             return
         view.begin(journal.entries, asking[-1])
+        await self.turnstile.enter()
         try:
             with self.brains.open(journal.thread, lambda: journal.entries) as brain:
                 await run_turn(

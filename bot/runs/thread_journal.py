@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -14,6 +13,7 @@ from bot.errors import ItemChanged, Leaving
 from bot.runs.delivering import delivery_stop, latest_answer, stopped_delivery
 from bot.runs.intake import Intake
 from bot.runs.ports import Signals, View
+from bot.runs.turnstile import Turnstile
 from bot.storage.inbox import Inbox
 from bot.storage.items import Item, StoredItem
 from bot.storage.journal import Journals, StoredThread
@@ -35,13 +35,14 @@ class ThreadJournal:
         stored: StoredThread,
         signals: Signals,
         view: View,
+        turnstile: Turnstile,
     ) -> None:
         self.thread = stored.thread
         self.signals = signals
         self._journals, self._inbox, self._intake = journals, inbox, intake
         self._entries = list(stored.entries)
         self._root_addressed = stored.root_addressed
-        self._view = view
+        self._view, self._turnstile = view, turnstile
         self.left: Sequence[int] = ()
         """The items that wait for the answer to a question, or for the message that they change."""
 
@@ -59,9 +60,16 @@ class ThreadJournal:
         """Whether somebody waits for an answer."""
         return bool(covers(self.turn))
 
+    @property
+    def closing(self) -> bool:
+        return self.signals.leaving.is_set()
+
+    def safe(self, entry: Entry) -> Entry:
+        return self._journals.safe(entry)
+
     async def append(self, *entries: Entry) -> None:
         await self._append(entries)
-        await asyncio.sleep(0)  # who was stopped meanwhile does nothing of what follows
+        await self._turnstile.enter()  # who was stopped meanwhile does nothing of what follows
         # A tool that is written down as started has to be run now: it never is again.
         if self.is_open and not self.parked and not isinstance(entries[-1], ToolStarted):
             self._unless_leaving()
@@ -120,7 +128,7 @@ class ThreadJournal:
 
     def _unless_leaving(self) -> None:
         """Raises Leaving if this process is about to end."""
-        if self.signals.leaving.is_set():
+        if self.closing:
             raise Leaving(words.leaving(self.thread))
 
     async def _unchanged(self, take: Callable[[], Awaitable[bool]]) -> bool:

@@ -111,6 +111,7 @@ def _bare_app(client: AsyncWebClient, identity: Identity, signing_secret: str | 
         )
 
     return AsyncApp(
+        name="treadle",  # else Bolt reads the source of every caller to find one
         client=client,
         authorize=authorize,
         signing_secret=signing_secret,

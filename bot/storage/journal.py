@@ -39,7 +39,7 @@ _TAKE = (
     .where((inbox.c.id == bindparam("item")) & (inbox.c.version == bindparam("as_read")))
     .values(taken_seq=bindparam("seq"), body="")
 )
-
+_ASK_NO_MORE = delete(approvals).where(approvals.c.thread == bindparam("thread"))
 
 LATE_SECONDS = 5.0
 """A write that took longer may be of a process that was frozen; the others give it 20."""
@@ -179,6 +179,10 @@ class Journals:
         if self._shared and connection.scalar(owner) != self.owner:
             raise Fenced(words.fenced(thread))
 
+    def safe(self, entry: Entry) -> Entry:
+        """The entry as `append` writes it: without any secret."""
+        return self._redacted(entry)[0]
+
     def _redacted(self, entry: Entry) -> tuple[Entry, str]:
         body = dump(entry)
         safe = self._redact(body)
@@ -271,7 +275,7 @@ def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry)
             put(connection, approvals, {"thread": thread}, {"seq": seq, "expires_at": expires_at})
         case ToolStarted() | Observation() | Answered() | Failed() | Stopped():
             # Not sooner: the last of several questions may be open still.
-            connection.execute(delete(approvals).where(approvals.c.thread == thread))
+            connection.execute(_ASK_NO_MORE, {"thread": thread})
         case _:
             pass
 

@@ -6,7 +6,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, delete, func, insert, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    select,
+    true,
+)
 
 from bot.agent.budgets import Spent
 from bot.agent.charges import Charge, Rates
@@ -22,6 +33,10 @@ _SUMS = (
     func.coalesce(func.sum(case((usage.c.cost.is_(None), 1), else_=0)), 0),
 )
 """The fields of Spent, in their order."""
+_RECORD = insert(usage)
+_SETTLE = delete(reservations).where(
+    reservations.c.thread.in_(bindparam("threads", expanding=True))
+)
 
 
 class Ledger:
@@ -43,8 +58,8 @@ class Ledger:
             for thread in threads
             for charge in charged[thread]
         ]
-        connection.execute(insert(usage), rows)
-        connection.execute(delete(reservations).where(reservations.c.thread.in_(threads)))
+        connection.execute(_RECORD, rows)
+        connection.execute(_SETTLE, {"threads": threads})
 
     def lose(self, connection: Connection, thread: str, charge: Charge) -> None:
         """Write what a call used of which no reply came."""

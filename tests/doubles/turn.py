@@ -24,6 +24,11 @@ class ListJournal:
     def entries(self) -> Sequence[Entry]:
         return self.written
 
+    closing = False
+
+    def safe(self, entry: Entry) -> Entry:
+        return entry
+
     async def append(self, *entries: Entry) -> None:
         self.written.extend(entries)
 

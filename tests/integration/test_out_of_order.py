@@ -20,6 +20,7 @@ from bot.runs.door import Door
 from bot.runs.intake import EARLY_SECONDS, Intake
 from bot.runs.ports import Signals
 from bot.runs.thread_journal import ThreadJournal
+from bot.runs.turnstile import Turnstile
 from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 from tests.integration.test_runner import Wall
@@ -84,7 +85,9 @@ class Threads:
         signals = Signals()
         signals.set()
         core = self._core
-        journal = ThreadJournal(core.journals, core.inbox, self.intake, stored, signals, Wall())
+        journal = ThreadJournal(
+            core.journals, core.inbox, self.intake, stored, signals, Wall(), Turnstile()
+        )
         await journal.take_inbox()
         assert await core.journals.finish(thread, 0, journal.left)
 

@@ -30,6 +30,7 @@ from bot.rehearsal import RehearsalModel
 from bot.runs.local import LocalRuns
 from bot.runs.ports import Signals
 from bot.runs.thread_journal import ThreadJournal
+from bot.runs.turnstile import Turnstile
 from bot.storage.items import Addressing, Item, Kind
 from bot.terminal import TerminalPeople
 
@@ -297,7 +298,9 @@ async def test_a_stop_while_the_start_of_a_tool_is_written_down_keeps_the_tool_f
     async with process(tmp_path, wall) as (core, _):
         runner = core.runner(wall, people, people)
         stored = await core.journals.read(THREAD)
-        journal = ThreadJournal(core.journals, core.inbox, runner.intake, stored, Signals(), wall)
+        journal = ThreadJournal(
+            core.journals, core.inbox, runner.intake, stored, Signals(), wall, Turnstile()
+        )
 
         async def start() -> None:
             await journal.append(ToolStarted("c1"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -49,7 +49,7 @@ from bot.agent.loop import (
 )
 from bot.agent.ports import ToolSpec
 from bot.agent.prompt import Facts
-from bot.errors import Fenced, ModelRefused
+from bot.errors import Fenced, Leaving, ModelRefused
 from bot.policy import Verdict
 
 ASK = User("what is 6 * 7?", "U1", "Ann", "1.0")
@@ -180,9 +180,16 @@ class MemoryJournal:
     crashes: Container[int] = ()
     """The numbers of the appends after which the process dies."""
     appends: int = 0
+    closing: bool = False
+    sizes: list[int] = field(default_factory=list)
+    """How many entries each append wrote."""
+
+    def safe(self, entry: Entry) -> Entry:
+        return entry
 
     async def append(self, *entries: Entry) -> None:
         self.entries.extend(entries)
+        self.sizes.append(len(entries))
         self.appends += 1
         if self.appends in self.crashes:
             raise Crash
@@ -291,7 +298,10 @@ async def test_a_turn_thinks_acts_and_answers_and_writes_each_step_down() -> Non
         ModelReply("planner", answer="1 steps for ['what is 6 * 7?']"),
         Answered(("1.0",)),
     ]
-    assert seen == [3, 5, 6, 8, 9, 11], "each step is told as soon as it is written"
+    assert seen == [5, 6, 8, 9, 11], "each step is told as soon as it is written"
+    assert journal.sizes == [4, 1, 2, 1, 2], (
+        "a reply is written together with its first call's start"
+    )
     assert [len(entries) for entries in model.asked] == [1, 9]
 
 
@@ -338,6 +348,48 @@ async def test_a_turn_that_asks_a_person_ends_there_and_goes_on_with_the_answer(
     await work(journal, Planner([[A]]), hands, policy=policy)
     assert len(hands.done) == 1
     assert next_step(journal.entries, policy) == Finished()
+
+
+async def test_what_is_decided_and_run_is_the_call_as_it_is_written_without_its_secret() -> None:
+    class Redacting(MemoryJournal):
+        def safe(self, entry: Entry) -> Entry:
+            if isinstance(entry, ModelReply):
+                calls = [
+                    ToolCall(c.id, c.name, c.arguments.replace("xoxb", "***")) for c in entry.calls
+                ]
+                return replace(entry, calls=tuple(calls))
+            return entry
+
+    asked: list[str] = []
+
+    def decide(call: ToolCall) -> Decided:
+        asked.append(call.arguments)
+        return decided(call)
+
+    journal, hands = Redacting([ASK]), Hands()
+    plan = Planner([[ToolCall("a", "calculate", "xoxb")]])
+
+    await run_turn(journal, plan, hands, decide, FACTS, DEFAULTS, StillClock(), lambda: None)
+
+    assert hands.done == ["***"]
+    assert set(asked) == {"***"}
+
+
+async def test_no_call_is_started_by_a_process_that_is_about_to_end() -> None:
+    """Its reply is written alone: `append` says afterwards that it is time to go."""
+
+    class Going(MemoryJournal):
+        async def append(self, *entries: Entry) -> None:
+            await super().append(*entries)
+            if self.closing:
+                raise Leaving("on its way out")
+
+    journal, hands = Going([ASK], closing=True), Hands()
+
+    with pytest.raises(Leaving):
+        await work(journal, Planner([[A]]), hands)
+    assert journal.entries == [ASK, SEEN, ModelReply("planner", "step 0", (A,))]
+    assert hands.done == []
 
 
 async def test_a_message_that_arrives_is_taken_before_the_next_model_call_only() -> None:

@@ -41,6 +41,11 @@ class Notebook:
 
     entries: list[Entry] = field(default_factory=list)
 
+    closing = False
+
+    def safe(self, entry: Entry) -> Entry:
+        return entry
+
     async def append(self, *entries: Entry) -> None:
         self.entries.extend(entries)
 
