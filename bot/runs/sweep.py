@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from bot.agent.ports import Clock
 from bot.errors import StorageError
 from bot.storage.items import Item, Kind
-from bot.storage.journal import Journals, Question
+from bot.storage.journal import Journals
+from bot.storage.questions import Question
 
 log = logging.getLogger(__name__)
 

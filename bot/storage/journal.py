@@ -9,28 +9,21 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from bot import words
 from bot.agent.charges import Charge, charges
-from bot.agent.entries import (
-    Answered,
-    ApprovalAsked,
-    Entry,
-    Failed,
-    Observation,
-    Stopped,
-    ToolStarted,
-)
+from bot.agent.entries import Entry
 from bot.agent.records import dump, load, load_all
 from bot.audit.derived import Taken, records
 from bot.audit.records import Record
 from bot.errors import Fenced, ItemChanged
+from bot.storage import questions
 from bot.storage.audit import Audit
 from bot.storage.items import Kind, StoredItem
 from bot.storage.refusals import note
-from bot.storage.statements import Row, add_all, hold, put
-from bot.storage.tables import approvals, inbox, journal, threads
+from bot.storage.statements import Row, add_all, hold
+from bot.storage.tables import inbox, journal, threads
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 
@@ -39,7 +32,6 @@ _TAKE = (
     .where((inbox.c.id == bindparam("item")) & (inbox.c.version == bindparam("as_read")))
     .values(taken_seq=bindparam("seq"), body="")
 )
-_ASK_NO_MORE = delete(approvals).where(approvals.c.thread == bindparam("thread"))
 
 LATE_SECONDS = 5.0
 """A write that took longer may be of a process that was frozen; the others give it 20."""
@@ -52,15 +44,6 @@ class StoredThread:
     thread: str
     entries: tuple[Entry, ...]
     root_addressed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question that nobody has answered, at a journal position; times are epoch seconds."""
-
-    thread: str
-    seq: int
-    expires_at: float
 
 
 class Journals:
@@ -215,14 +198,9 @@ class Journals:
 
         return await self._writer.run(work, thread)
 
-    async def overdue(self, now: float) -> Sequence[Question]:
+    async def overdue(self, now: float) -> Sequence[questions.Question]:
         """The open questions whose time is over; `now` is in epoch seconds."""
-
-        def work(connection: Connection) -> list[Question]:
-            query = select(approvals).where(approvals.c.expires_at <= now)
-            return [Question(r.thread, r.seq, r.expires_at) for r in connection.execute(query)]
-
-        return await self._writer.run(work)
+        return await self._writer.run(lambda connection: questions.overdue(connection, now))
 
     async def unfinished(self) -> Sequence[str]:
         """The threads that have work left, longest waiting first."""
@@ -260,24 +238,12 @@ class _SomeAreWritten(Exception):
 def _keep_beside(connection: Connection, append: _Append) -> None:
     """What others look for in tables of its own, and the items that the entries answer."""
     for seq, entry in enumerate(append.entries, append.seq):
-        _keep_questions(connection, append.thread, seq, entry)
+        questions.note(connection, append.thread, seq, entry)
         note(connection, append.thread, seq, entry, append.at)
     for item in append.taken:
         mark = {"item": item.id, "as_read": item.version, "seq": append.seq}
         if not connection.execute(_TAKE, mark).rowcount:
             raise ItemChanged(words.item_changed(append.thread))
-
-
-def _keep_questions(connection: Connection, thread: str, seq: int, entry: Entry) -> None:
-    """The sweep's table: which threads wait for answers, and until when."""
-    match entry:
-        case ApprovalAsked(expires_at=expires_at):
-            put(connection, approvals, {"thread": thread}, {"seq": seq, "expires_at": expires_at})
-        case ToolStarted() | Observation() | Answered() | Failed() | Stopped():
-            # Not sooner: the last of several questions may be open still.
-            connection.execute(_ASK_NO_MORE, {"thread": thread})
-        case _:
-            pass
 
 
 def new_owner() -> str:
