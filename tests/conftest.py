@@ -35,15 +35,27 @@ HOST_REASONS = (
 """What a skip may say in CI: that this user or host may not, never that a part is missing."""
 
 ALONE = (
-    "tests/browser",
-    "tests/chaos",
-    "tests/hostile",
-    "tests/integration/test_cluster",
+    "tests/chaos/test_chaos",
+    "tests/hostile/test_attempts",
+    "tests/hostile/test_between_runs",
     "tests/integration/test_sandbox",
     "tests/scenario/test_cluster",
     "tests/scenario/test_load",
 )
-"""What needs the host for itself: it measures its disk and memory, or goes by short times."""
+"""What goes by short times, or looks at what is left on the host, beside all that is wall_clock."""
+
+TOGETHER = {
+    "tests/browser": "browser",
+    "tests/chaos/test_chaos": "chaos",
+    "tests/hostile/test_attempts": "sandbox",
+    "tests/hostile/test_between_runs": "sandbox",
+    "tests/integration/test_manifest": "manifest",
+    "tests/integration/test_packaging": "packaging",
+    "tests/integration/test_sandbox": "sandbox",
+    "tests/scenario/test_cluster": "cluster",
+    "tests/unit/test_architecture": "architecture",
+}
+"""What one process of several does: its tests share what is costly, or would disturb each other."""
 
 REACHING = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 """Audit events (docs.python.org, "Audit events table") and where their address stands."""
@@ -65,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "wall_clock: promises a time or how it grows; a busy host gets two more tries to keep it",
     )
-    config.addinivalue_line("markers", "alone: not at the same time as other tests")
+    config.addinivalue_line("markers", "alone: at the same time as one other test, not more")
     for name in list(os.environ):
         if name not in KEPT and (
             name.startswith(FOREIGN_PREFIXES) or name.endswith(FOREIGN_SUFFIXES)
@@ -114,6 +126,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=2))
         if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
             item.add_marker(pytest.mark.alone)
+        for start, group in TOGETHER.items():
+            if item.nodeid.startswith(start):
+                item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+import pytest
+
 from bot.local_slack.faults import Effect, FaultRule
 from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Say
+
+pytestmark = pytest.mark.usefixtures("slacks_pace")
 
 POST = "chat.postMessage"
 

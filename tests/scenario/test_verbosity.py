@@ -12,6 +12,8 @@ from bot.local_slack.faults import Effect, FaultRule
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Request, Say
 
+pytestmark = pytest.mark.usefixtures("slacks_pace")
+
 WAITING_TOOL = '''
 """A tool that is done when a file is there."""
 
