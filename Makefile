@@ -56,8 +56,8 @@ demo: $(VENV)/.runtime bubblewrap ## a small Slack workspace in your browser; no
 	@$(BIN)/treadle demo
 
 test: $(VENV)/.dev bubblewrap check ## all tests: WORKERS processes share them, then two those that need a core
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not alone" $(PYTEST_ARGS)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m alone $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not alone" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m alone $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import directions
 	@$(BIN)/ruff format --check bot tools tests

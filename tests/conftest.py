@@ -13,6 +13,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.doubles.postgres import PostgresServer, find_programs, open_server
 
@@ -120,15 +122,24 @@ def _is_loopback(host: object) -> bool:
         return False
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("wall_clock"):
-            item.add_marker(pytest.mark.flaky(reruns=2))
-        if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
-            item.add_marker(pytest.mark.alone)
-        for start, group in TOGETHER.items():
-            if item.nodeid.startswith(start):
-                item.add_marker(pytest.mark.xdist_group(group))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("wall_clock"):
+        item.add_marker(pytest.mark.flaky(reruns=2))
+    if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
+        item.add_marker(pytest.mark.alone)
+
+
+class Grouped(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives a process one test at a time, or a group; the largest groups first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        found = (group for start, group in TOGETHER.items() if nodeid.startswith(start))
+        return next(found, nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Grouped:
+    return Grouped(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
