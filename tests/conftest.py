@@ -14,9 +14,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.doubles.postgres import PostgresServer, find_programs, open_server
+from tests.sharing import ALONE, Grouped
 
 FOREIGN_PREFIXES = ("SLACK_", "OPENAI_", "TREADLE_")
 FOREIGN_SUFFIXES = ("_PROXY", "_proxy")
@@ -35,29 +35,6 @@ HOST_REASONS = (
     "this host's kernel has no Landlock",
 )
 """What a skip may say in CI: that this user or host may not, never that a part is missing."""
-
-ALONE = (
-    "tests/chaos/test_chaos",
-    "tests/hostile/test_attempts",
-    "tests/hostile/test_between_runs",
-    "tests/integration/test_sandbox",
-    "tests/scenario/test_cluster",
-    "tests/scenario/test_load",
-)
-"""What goes by short times, or looks at what is left on the host, beside all that is wall_clock."""
-
-TOGETHER = {
-    "tests/browser": "browser",
-    "tests/chaos/test_chaos": "chaos",
-    "tests/hostile/test_attempts": "sandbox",
-    "tests/hostile/test_between_runs": "sandbox",
-    "tests/integration/test_manifest": "manifest",
-    "tests/integration/test_packaging": "packaging",
-    "tests/integration/test_sandbox": "sandbox",
-    "tests/scenario/test_cluster": "cluster",
-    "tests/unit/test_architecture": "architecture",
-}
-"""What one process of several does: its tests share what is costly, or would disturb each other."""
 
 REACHING = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 """Audit events (docs.python.org, "Audit events table") and where their address stands."""
@@ -127,14 +104,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.flaky(reruns=2))
     if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
         item.add_marker(pytest.mark.alone)
-
-
-class Grouped(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives a process one test at a time, or a group; the largest groups first."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        found = (group for start, group in TOGETHER.items() if nodeid.startswith(start))
-        return next(found, nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
