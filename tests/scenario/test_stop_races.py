@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-import pytest
-
 from bot.local_slack.faults import Effect, FaultRule
 from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments
