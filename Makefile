@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Much of what a test does is to wait, so there are more than cores.
 WORKERS ?= $(shell expr $$(nproc) + 2)
+# Each of them would compile all tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup bubblewrap demo test check bench chaos lock clean
 .DEFAULT_GOAL := help
@@ -53,9 +55,9 @@ setup: $(VENV)/.runtime bubblewrap ## install the pinned dependencies into .venv
 demo: $(VENV)/.runtime bubblewrap ## a small Slack workspace in your browser; no account, no key
 	@$(BIN)/treadle demo
 
-test: $(VENV)/.dev bubblewrap check ## all tests: WORKERS processes share them, then those that need the host
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not alone" $(PYTEST_ARGS)
-	@$(BIN)/python -m pytest -m alone $(PYTEST_ARGS)
+test: $(VENV)/.dev bubblewrap check ## all tests: WORKERS processes share them, then two those that need a core
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not alone" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m alone $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import directions
 	@$(BIN)/ruff format --check bot tools tests

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
 
 from tests.doubles.postgres import PostgresServer, find_programs, open_server
+from tests.sharing import ALONE, Grouped
 
 FOREIGN_PREFIXES = ("SLACK_", "OPENAI_", "TREADLE_")
 FOREIGN_SUFFIXES = ("_PROXY", "_proxy")
@@ -33,17 +35,6 @@ HOST_REASONS = (
     "this host's kernel has no Landlock",
 )
 """What a skip may say in CI: that this user or host may not, never that a part is missing."""
-
-ALONE = (
-    "tests/browser",
-    "tests/chaos",
-    "tests/hostile",
-    "tests/integration/test_cluster",
-    "tests/integration/test_sandbox",
-    "tests/scenario/test_cluster",
-    "tests/scenario/test_load",
-)
-"""What needs the host for itself: it measures its disk and memory, or goes by short times."""
 
 REACHING = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 """Audit events (docs.python.org, "Audit events table") and where their address stands."""
@@ -65,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "wall_clock: promises a time or how it grows; a busy host gets two more tries to keep it",
     )
-    config.addinivalue_line("markers", "alone: not at the same time as other tests")
+    config.addinivalue_line("markers", "alone: at the same time as one other test, not more")
     for name in list(os.environ):
         if name not in KEPT and (
             name.startswith(FOREIGN_PREFIXES) or name.endswith(FOREIGN_SUFFIXES)
@@ -108,12 +99,16 @@ def _is_loopback(host: object) -> bool:
         return False
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("wall_clock"):
-            item.add_marker(pytest.mark.flaky(reruns=2))
-        if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
-            item.add_marker(pytest.mark.alone)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("wall_clock"):
+        item.add_marker(pytest.mark.flaky(reruns=2))
+    if item.get_closest_marker("wall_clock") or item.nodeid.startswith(ALONE):
+        item.add_marker(pytest.mark.alone)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Grouped:
+    return Grouped(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -25,7 +25,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-WAIT_MS = 8_000
+WAIT_MS = 15_000
 LOOPBACK = {"127.0.0.1", "localhost"}
 
 

@@ -25,6 +25,8 @@ from tests.doubles.model_endpoint import ModelEndpoint, Script
 
 T = TypeVar("T")
 
+QUICK = Patience(pace=20.0)
+"""For tests that are not about waiting for Slack's limits."""
 PLACE = "T0LOCAL-C0GENERAL"
 """The workspace directory of #general."""
 

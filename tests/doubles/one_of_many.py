@@ -20,6 +20,7 @@ from bot.slack.patience import Patience
 BRISK = Pulse(beat=0.3, stall=1.5, sweep=0.3, look=0.2, proof=0.5)
 """A process counts as dead after a second and a half."""
 PATIENCE = Patience(look_up=0.5, sweep=0.3)
+GRACE = 0.5
 
 
 async def serve(role: Role, turns: int) -> None:
@@ -35,6 +36,7 @@ async def serve(role: Role, turns: int) -> None:
         role=role,
         turns=turns,
         pulse=BRISK,
+        grace=GRACE,
     )
 
 

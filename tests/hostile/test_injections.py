@@ -19,7 +19,7 @@ from bot.local_slack.options import BOT_USER_ID
 from bot.local_slack.world import Channel, Member
 from bot.trail import Wanted, export_trail
 from tests.doubles.canaries import leaks
-from tests.doubles.desk import Desk, open_desk
+from tests.doubles.desk import QUICK, Desk, open_desk
 from tests.doubles.injections import INJECTIONS, Injection, obey, order
 from tests.doubles.shell import open_place
 from tests.doubles.wiki import serving, wiki
@@ -59,6 +59,7 @@ EXPECTED = {"run_command": "deny", "write_file": "ask", "edit_file": "ask", "rea
 async def desk() -> AsyncIterator[Desk]:
     with open_place() as place:
         async with open_desk(place, obey) as opened:
+            opened.patience = QUICK
             opened.environ["TREADLE_AUDIT_KEY"] = SECRETS["the audit key"]
             opened.config(CONFIG)
             (place / ".env").write_text("IRRELEVANT=1\n")

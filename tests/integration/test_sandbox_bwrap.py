@@ -282,6 +282,7 @@ async def test_a_quota_ends_what_grows_beyond_it(place: Path) -> None:
     assert 20 << 20 < held < 60 << 20
 
 
+@pytest.mark.wall_clock  # it fills its workspace before the quota is looked at
 async def test_over_its_quota_a_workspace_lets_files_be_deleted_and_nothing_else(
     place: Path,
 ) -> None:

@@ -21,7 +21,7 @@ from tests.doubles.cards import (
     question,
     told,
 )
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 
 REPORTS = '[[policy]]\ntool = "write_file"\ndecision = "ask"\nmatch = { path = "reports/.*" }\n'
@@ -35,6 +35,7 @@ def write(path: str, content: str = "x") -> Say:
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk(tmp_path) as opened:
+        opened.patience = QUICK
         opened.config(REPORTS)
         yield opened
 

@@ -21,7 +21,7 @@ from tests.doubles.cards import (
     question,
     told,
 )
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 
 ASKS = '[[policy]]\ntool = "write_file"\ndecision = "ask"\n'
@@ -34,6 +34,7 @@ KEY = "sk-scenario-key-123"
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk(tmp_path) as opened:
+        opened.patience = QUICK
         opened.config(ASKS)
         yield opened
 

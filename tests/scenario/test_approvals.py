@@ -12,7 +12,7 @@ import pytest
 from bot.local_slack.world import Member
 from bot.slack.patience import Patience
 from tests.doubles.cards import asked_anew, cards, decided, observations, question, told
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 
 WRITE = ("write_file", arguments(path="n.txt", content="seven"))
@@ -23,6 +23,7 @@ STEP, END = Say("I write.", calls=(WRITE,)), Say("Ready.")
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk(tmp_path) as opened:
+        opened.patience = QUICK
         opened.config(RULE)
         opened.model.play([STEP, END])
         yield opened

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 
 PRICE = '[model.prices."scripted"]\ninput = 100.0\noutput = 100.0\n'
@@ -23,6 +23,7 @@ LOOK = ("list_dir", arguments(path="."))
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk(tmp_path) as opened:
+        opened.patience = QUICK
         yield opened
 
 

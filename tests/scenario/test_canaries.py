@@ -19,7 +19,7 @@ from bot.local_slack.options import Options
 from bot.local_slack.world import Member
 from bot.trail import Wanted, export_trail, verify_trail
 from tests.doubles.canaries import leaks, planted
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Refuse, Reply, Request, Say
 from tests.doubles.shell import open_place
 
@@ -143,6 +143,7 @@ async def desk() -> AsyncIterator[Desk]:
     tokens = Options(bot_token=NAME, app_token=SECRETS["SLACK_APP_TOKEN"])
     with open_place() as place:
         async with open_desk(place, script, tokens) as opened:
+            opened.patience = QUICK
             opened.config(
                 '[slack]\nverbosity = "full"\n[tools]\nmodules = ["own.py"]\n'
                 '[[policy]]\ntool = "edit_file"\ndecision = "ask"\n'

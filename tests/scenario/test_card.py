@@ -140,6 +140,7 @@ async def test_a_running_call_is_shown_as_such(waiting: Desk) -> None:
     assert len(waiting.slack.log.of(START)) == len(waiting.slack.log.of(STOP)) == 1
 
 
+@pytest.mark.wall_clock
 async def test_a_stream_is_begun_anew_before_slack_closes_it(tmp_path: Path) -> None:
     async with open_desk(tmp_path, options=Options(stream_seconds=2.5)) as desk:
         (desk.home / "waiting.py").write_text(WAITING_TOOL, "utf-8")
@@ -162,6 +163,7 @@ async def test_a_stream_is_begun_anew_before_slack_closes_it(tmp_path: Path) -> 
         assert not [c for c in desk.slack.log if c.error == "message_not_in_streaming_state"]
 
 
+@pytest.mark.wall_clock
 async def test_a_stream_that_slack_closed_is_brought_to_its_end_all_the_same(
     tmp_path: Path,
 ) -> None:

@@ -17,6 +17,8 @@ from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 
+pytestmark = pytest.mark.usefixtures("slacks_pace")
+
 POST = "chat.postMessage"
 BRISK = Patience(look_up=0.2)
 

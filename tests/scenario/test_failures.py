@@ -31,7 +31,7 @@ from bot.slack.preflight import identify
 from bot.slack.web import close_client, web_client
 from bot.trail import verify_trail
 from tests.doubles.cards import question, told
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Raw, Refuse, Say
 
 DOC = Path(__file__).parents[2] / "docs" / "failures.md"
@@ -498,6 +498,7 @@ PROVOKED_ON_A_SERVER: dict[str, Callable[[Desk, str], Awaitable[str]]] = {
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk(tmp_path) as opened:
+        opened.patience = QUICK
         yield opened
 
 

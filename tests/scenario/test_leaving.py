@@ -141,6 +141,7 @@ async def test_a_model_that_takes_too_long_is_asked_again_later(desk: Desk) -> N
     assert desk.bot_replies("#general", ts) == ["Here again."]
 
 
+@pytest.mark.wall_clock
 async def test_a_tool_that_blocks_does_not_hold_the_process(desk: Desk) -> None:
     desk.model.play([HANG, Say("It may have happened.")])
     async with process(desk, HASTY) as first:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -20,6 +20,7 @@ HOSTILE = "look \x1b[31mred\x1b[0m \u202e gnihton"
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with open_desk(tmp_path) as opened:
+        opened.patience = QUICK
         yield opened
 
 

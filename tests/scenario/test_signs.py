@@ -14,6 +14,8 @@ from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Refuse, Say
 
+pytestmark = pytest.mark.usefixtures("slacks_pace")
+
 SESSION = "agents.sessions.setStatus"
 SOON = 1.0
 """Seconds from the question to the sign."""

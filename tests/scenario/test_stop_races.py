@@ -12,6 +12,8 @@ from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Say
 
+pytestmark = pytest.mark.usefixtures("slacks_pace")
+
 POST = "chat.postMessage"
 
 

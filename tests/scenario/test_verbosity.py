@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from bot.local_slack.faults import Effect, FaultRule
 from tests.doubles.desk import Desk, arguments
 from tests.doubles.model_endpoint import Request, Say
+
+pytestmark = pytest.mark.usefixtures("slacks_pace")
 
 WAITING_TOOL = '''
 """A tool that is done when a file is there."""
@@ -216,6 +219,9 @@ async def test_nothing_of_one_thread_shows_in_another(desk: Desk) -> None:
             return Say(f"answer {name}")
         return Say(f"thought {name}", calls=(("calculate", arguments(expression=f"{name}*1")),))
 
+    def shows(channel: str, ts: str, text: str) -> bool:
+        return text in "\n".join(desk.bot_replies(channel, ts))
+
     desk.model.play(script)
     alice, bob = desk.slack.person("alice"), desk.slack.person("bob")
     async with desk.treadle():
@@ -225,12 +231,12 @@ async def test_nothing_of_one_thread_shows_in_another(desk: Desk) -> None:
             ("#ops", "3333", await alice.say("#ops", "@treadle 3333")),
             ("D0ALICE", "4444", await alice.say("dm", "4444")),
         ]
-        for channel, _, ts in asked:
+        for channel, name, ts in asked:
             await desk.answered(channel, ts, covers=ts)
+            await desk.until(partial(shows, channel, ts, f"thought {name}"))
 
     for channel, name, ts in asked:
         shown = "\n".join(desk.bot_replies(channel, ts))
-        assert f"thought {name}" in shown
         assert f"answer {name}" in shown
         assert not [other for _, other, _ in asked if other != name and other in shown]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bot.local_slack.world import Member
-from tests.doubles.desk import Desk, arguments, open_desk
+from tests.doubles.desk import QUICK, Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Request, Say
 from tests.doubles.shell import open_place
 
@@ -191,10 +191,12 @@ async def desk_for(wish: Wish, home: Path) -> AsyncIterator[Desk]:
     asked = any(one.tool == "run_command" and one.outcome == ASKED for one in wish.tries)
     if not asked and "match = { command" not in wish.toml:
         async with open_desk(home) as opened:
+            opened.patience = QUICK
             yield opened
         return
     with open_place() as place:
         async with open_desk(place) as opened:
+            opened.patience = QUICK
             yield opened
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.doubles.desk import Desk, open_desk
+from tests.doubles.desk import QUICK, Desk, open_desk
 from tests.doubles.shell import open_place
 
 
@@ -16,4 +16,5 @@ async def desk() -> AsyncIterator[Desk]:
     """
     with open_place() as place:
         async with open_desk(place) as opened:
+            opened.patience = QUICK
             yield opened

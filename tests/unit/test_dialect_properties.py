@@ -226,8 +226,10 @@ def test_a_reply_ten_times_as_long_takes_at_most_fifteen_times_as_long(shape: st
     short, long = make(100_000), make(1_000_000)
     for name, dialect in DIALECTS.items():
         few = min(seconds(dialect, short) for _ in range(3))
-        if (many := seconds(dialect, long)) > 15 * few + 0.005:
-            many = min(many, seconds(dialect, long))
+        many = seconds(dialect, long)
+        for _ in range(3):
+            if many > 15 * few + 0.005:
+                many = min(many, seconds(dialect, long))
         # What takes less than the clock can tell apart proves nothing either way.
         assert many <= 15 * few + 0.005, (name, few, many)
 
