@@ -123,7 +123,7 @@ class TerminalView:
     async def halt(self, entries: Sequence[Entry]) -> None:
         """All is shown as soon as it is there."""
 
-    async def notice(self, text: str, at: str) -> None:
+    async def notice(self, text: str, at: str = "") -> None:
         self._write(text)
 
     async def close(self) -> None:

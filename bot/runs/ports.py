@@ -122,8 +122,11 @@ class View(Protocol):
         """
         ...
 
-    async def notice(self, text: str, at: str) -> None:
-        """Say something about the message `at` that no journal holds, once; returns when told."""
+    async def notice(self, text: str, at: str = "") -> None:
+        """Say something that no journal holds about the message `at`, or about all that was said.
+
+        Once; returns when told.
+        """
         ...
 
     async def close(self) -> None:

@@ -106,12 +106,13 @@ class Runner:
     async def _apologise(self, thread: str, view: View, why: str) -> None:
         """Say that the journal cannot be read, to each message that waits for the bot.
 
-        They are left waiting: the release that wrote the journal can take them.
+        They are left waiting: the release that wrote the journal can take them. Where none waits,
+        that release has taken them, and it is said to the thread.
         """
         items = [stored for stored in await self.inbox.waiting(thread) if not stored.item.is_bot]
         addressed = await self.journals.root_addressed(thread)
         if not items:
-            await view.settle([Failed((), why)])
+            await view.notice(why)
         for at in self.intake.addressed((), addressed, items):
             await view.notice(why, at)
 

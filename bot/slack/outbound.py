@@ -61,9 +61,14 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A post that may stand in the thread or not; `due` is when to look for it, epoch seconds."""
+    """A post that may stand in the thread or not.
+
+    `since` is a time before which it cannot stand, by Slack's clock, which may not be ours; `due`
+    is when to look for it, in monotonic seconds, as ours may be set meanwhile.
+    """
 
     delivery: Delivery
+    since: float
     due: float
 
 
@@ -101,12 +106,12 @@ class ThreadPosts:
         self.shown = {key for d in earlier if d.state is not State.REFUSED for key in d.pieces}
         self.ts_of = {d.pieces[0]: d.ts for d in earlier if d.ts}
         self._stood = [(d.tried_at, float(d.ts)) for d in earlier if d.ts]
-        self._in_doubt = [self._doubt(d, d.tried_at) for d in earlier if d.state is State.TRYING]
+        self._in_doubt = [self._doubt(d) for d in earlier if d.state is State.TRYING]
         self._wait = FIRST_WAIT
 
     def seconds_to_look_up(self) -> float | None:
         """Until the next post in doubt may be looked up; None if none is in doubt."""
-        due = [doubt.due - time.time() for doubt in self._in_doubt]
+        due = [doubt.due - time.monotonic() for doubt in self._in_doubt]
         return max(0.0, min(due)) if due else None
 
     def in_doubt(self) -> list[str]:
@@ -136,9 +141,9 @@ class ThreadPosts:
             )
         except DeliveryUnknown as error:
             log.warning("%s: %s It will be looked up.", key, error)
-            self._in_doubt.append(self._doubt(delivery, delivery.tried_at))
+            self._in_doubt.append(self._doubt(delivery))
         except asyncio.CancelledError:
-            self._in_doubt.append(self._doubt(delivery, delivery.tried_at))
+            self._in_doubt.append(self._doubt(delivery))
             raise
         except DeliveryRefused as error:
             await self._refused(key, post, error)
@@ -161,7 +166,7 @@ class ThreadPosts:
         doubt = min(self._in_doubt, key=lambda one: one.due)  # and stays, if this is broken off
         delivery = doubt.delivery
         try:
-            ts = await self._out.threads.find_own(self._thread, delivery.key, self._since(delivery))
+            ts = await self._out.threads.find_own(self._thread, delivery.key, doubt.since)
         except DeliveryRefused as error:
             log.warning("%s cannot be looked up: %s", delivery.key, error)
             post = rebuild(delivery.pieces)
@@ -175,7 +180,8 @@ class ThreadPosts:
         except DeliveryError as error:
             log.warning("%s cannot be looked up yet: %s", delivery.key, error)
             self._in_doubt.remove(doubt)
-            self._in_doubt.append(self._doubt(delivery, time.time()))
+            later = time.monotonic() + self._out.look_up_seconds
+            self._in_doubt.append(replace(doubt, due=later))
         else:
             if ts is None:
                 await self._out.deliveries.forget(delivery.key)
@@ -199,13 +205,11 @@ class ThreadPosts:
         if await self._out.deliveries.end(delivery.key, State.POSTED, ts):
             self._found()
 
-    def _doubt(self, delivery: Delivery, tried_at: float) -> _Doubt:
-        return _Doubt(delivery, min(tried_at, time.time()) + self._out.look_up_seconds)
-
-    def _since(self, delivery: Delivery) -> float:
-        """A time before which the post cannot stand: by Slack's clock, which may not be ours."""
+    def _doubt(self, delivery: Delivery) -> _Doubt:
         before = [ts for tried_at, ts in self._stood if tried_at < delivery.tried_at]
-        return max(before, default=float(self.root_ts)) - LATE_SECONDS
+        since = max(before, default=float(self.root_ts)) - LATE_SECONDS
+        ago = max(0.0, time.time() - delivery.tried_at)
+        return _Doubt(delivery, since, time.monotonic() + self._out.look_up_seconds - ago)
 
     async def _refused(self, key: str, post: Post, error: DeliveryRefused) -> None:
         """What only time can mend is tried again, what has another form goes as plain text.

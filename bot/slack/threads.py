@@ -5,6 +5,7 @@ Source: docs.slack.dev, conversations.replies.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 QUOTED_MESSAGES = 50
 QUOTED_CHARACTERS = 20_000
 PAGES = 10
+"""So many are read of what people wrote; for a post of one's own, all."""
 READ_SECONDS = 15.0
 """How long a failing page is tried again; the answer waits for it."""
 EVENT_TYPE = "treadle_delivery"
@@ -34,7 +36,7 @@ class SlackThreads:
     async def earlier(self, thread: str, before: str) -> Sequence[Quote]:
         team, _, root_ts = thread.split(":", 2)
         try:
-            messages = [m async for m in self._replies(thread, root_ts)]
+            messages = [m async for m in self._replies(thread, root_ts, pages=PAGES)]
         except DeliveryError as error:
             log.warning("the earlier messages of %s cannot be read: %s", thread, error)
             return []
@@ -56,7 +58,7 @@ class SlackThreads:
         team, channel, root_ts = thread.split(":", 2)
         items = []
         try:
-            async for message in self._replies(thread, root_ts, oldest=after):
+            async for message in self._replies(thread, root_ts, after, PAGES):
                 event = {"type": "message", "channel": channel, **message}
                 item = read_event({"team_id": team, "event": event}, self._me)
                 if item is not None and float(item.ts) > float(after):
@@ -89,7 +91,7 @@ class SlackThreads:
         ]
 
     async def _replies(
-        self, thread: str, root_ts: str, oldest: str | None = None
+        self, thread: str, root_ts: str, oldest: str | None = None, pages: int | None = None
     ) -> AsyncIterator[Payload]:
         _, channel, _ = thread.split(":", 2)
         arguments: dict[str, object] = {
@@ -100,7 +102,7 @@ class SlackThreads:
         }
         if oldest is not None:
             arguments["oldest"] = oldest
-        for _ in range(PAGES):
+        for _ in itertools.count() if pages is None else range(pages):
             answer = await read(self._client, "conversations.replies", arguments, READ_SECONDS)
             messages = answer.get("messages")
             for message in messages if isinstance(messages, list) else ():

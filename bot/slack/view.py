@@ -135,8 +135,9 @@ class SlackView:
         self._agenda.look(entries)
         return self._agenda.standing() if self._agenda.missing() else None
 
-    async def notice(self, text: str, at: str) -> None:
-        post = Post((f"n{at}",), notice(text), covers=(at,), final=True)
+    async def notice(self, text: str, at: str = "") -> None:
+        covers = (at,) if at else ()
+        post = Post((f"n{at}",), notice(text), covers=covers, final=True)
 
         def rebuilt(shows: Sequence[str]) -> Post | None:
             return post if tuple(shows) == post.shows else None

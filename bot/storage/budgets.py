@@ -141,7 +141,7 @@ class Budgets:
         begins, since = bool(left.turns), wanted.turn_from
         charge = Charge(wanted.seq - 1, left.author, wanted.model, used, begins, since)
         self._ledger.lose(connection, wanted.thread, charge)
-        _free(connection, left.token)
+        connection.execute(delete(reservations).where(reservations.c.thread == wanted.thread))
 
     def _state(self, connection: Connection, cap: Cap, wanted: Wanted) -> State:
         if cap.scope is Scope.TURN:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from bot.agent.budgets import Cap, Scope, Unit, Wanted
 from bot.agent.charges import Charge, Rate, Rates
@@ -17,6 +18,7 @@ from bot.runs.budget import day_began
 from bot.storage.budgets import RESERVED_SECONDS, Budgets
 from bot.storage.database import open_database
 from bot.storage.journal import Journals
+from bot.storage.tables import reservations
 from bot.storage.usage import Ledger
 from bot.storage.writer import Writer
 
@@ -190,6 +192,22 @@ async def test_who_wakes_late_does_not_touch_what_its_successor_has_set_aside(
     await place.budgets.release("successor")
     (at_last,) = await place.budgets.states(WANTED, caps)
     assert at_last.used == 0.4
+
+
+async def test_what_an_earlier_release_left_set_aside_in_other_threads_stays_so(
+    place: Place,
+) -> None:
+    """It gave its calls no tokens: all that it left has the same one."""
+    caps = [cap(Scope.CHANNEL, 2.0)]
+    for thread in ("T:C1:1.0", "T:C1:2.0"):
+        await place.budgets.reserve(replace(WANTED, thread=thread, model="m", seq=1), caps, thread)
+    await place.writer.run(
+        lambda connection: connection.execute(update(reservations), {"token": ""})
+    )
+    await place.budgets.reserve(replace(WANTED, model="m", seq=2), caps, "one")
+
+    (state,) = await place.budgets.states(WANTED, caps)
+    assert state.used == pytest.approx(0.4 * 3)
 
 
 async def test_a_call_that_is_set_aside_twice_because_no_answer_came_is_one_call(

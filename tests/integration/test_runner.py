@@ -71,7 +71,7 @@ class Wall:
 
     async def halt(self, entries: Sequence[Entry]) -> None: ...
 
-    async def notice(self, text: str, at: str) -> None:
+    async def notice(self, text: str, at: str = "") -> None:
         self.notices.append((text, at))
 
     async def close(self) -> None: ...

@@ -11,7 +11,14 @@ import pytest
 from tests.doubles.shell import open_place
 from tools.errors import SandboxUnavailable
 from tools.sandbox.contract import SandboxSettings
-from tools.sandbox.probe import EXPECTED, deviations, findings, open_sandbox
+from tools.sandbox.probe import (
+    EXPECTED,
+    deviations,
+    find_confinement,
+    findings,
+    open_sandbox,
+)
+from tools.sandbox.profile import NEEDED, PRLIMIT
 
 RIGHT = "\n".join(["uid=1000", *(f"{name}={right}" for name, (right, _) in EXPECTED.items())])
 
@@ -88,6 +95,26 @@ async def test_an_old_bubblewrap_is_refused_by_the_flag_that_it_lacks(place: Pat
 
     assert "too old, since it lacks --disable-userns" in text
     assert "0.8 or newer" in text
+
+
+def test_what_is_started_beside_bubblewrap_is_named_where_it_is_missing(place: Path) -> None:
+    """Bash stands elsewhere on some hosts; a run would only say that it could not be started."""
+    programs, elsewhere = fake_bwrap(place, ""), str(place / "bash")
+    with pytest.raises(SandboxUnavailable) as caught:
+        find_confinement(SandboxSettings(), None, programs, (PRLIMIT, elsewhere))
+
+    assert f"{elsewhere} is missing. Install it" in str(caught.value)
+
+
+def test_nothing_else_of_the_host_is_started_than_what_is_looked_for(place: Path) -> None:
+    confinement = find_confinement(SandboxSettings(), None, fake_bwrap(place, ""))
+    launch = confinement.launch(place, "true", None)
+    launch.close()
+    assert launch.alive is not None
+    os.close(launch.alive)
+
+    started = {one for one in launch.argv if one.startswith("/usr/bin/")}
+    assert started == set(NEEDED)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,22 @@ async def test_a_post_whose_outcome_is_unknown_is_looked_up_and_stands_there_onc
     assert len(posts(desk)) == (1 if effect is Effect.LOSE_ANSWER else 2)
 
 
+async def test_a_clock_that_is_set_back_keeps_no_post_in_doubt(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer may not stand there: nobody is to wait until the clock is where it was."""
+    desk.patience = Patience(look_up=1.0)
+    desk.slack.fail(FaultRule(Effect.SERVER_ERROR, POST, count=1))
+    desk.model.play([Say("Once.")])
+    right = time.time
+    async with desk.treadle():
+        ts = await desk.slack.person("alice").say("#general", "@treadle go")
+        await desk.until(lambda: "It will be looked up." in caplog.text)
+        monkeypatch.setattr(time, "time", lambda: right() - 3600)
+        desk.slack.advance(3600)
+        assert await desk.answered("#general", ts, covers=ts) == "Once."
+
+
 async def test_a_step_whose_outcome_is_unknown_is_not_repeated(desk: Desk) -> None:
     desk.patience = BRISK
     desk.slack.fail(FaultRule(Effect.LOSE_ANSWER, POST, count=1))

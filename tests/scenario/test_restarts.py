@@ -335,6 +335,28 @@ async def test_where_the_journal_cannot_be_read_each_message_is_told_so_once(des
     assert desk.bot_replies("#general", root)[4:] == ["Ok."]
 
 
+async def test_a_turn_whose_journal_cannot_be_read_any_more_is_told_so_once(desk: Desk) -> None:
+    """A newer release began it and was killed: its messages are taken, so none of them waits."""
+    desk.model.play([Say("Ok."), Say("Never.", delay=60)])
+    alice = desk.slack.person("alice")
+    async with desk.treadle():
+        root = await alice.say("#general", "@treadle hello")
+        await desk.answered("#general", root, covers=root)
+        await desk.nothing_is_left_to_do()
+    async with process(desk) as first:
+        await alice.reply("#general", root, "again")
+        await desk.model.asked(2)
+        await kill(first)
+    rewrite_journal(desk, '"v":1', '"v":99')
+
+    for _ in range(2):
+        async with process(desk, BRISK):
+            said = await desk.replies("#general", root, 2)
+            await desk.until(lambda: not desk.slack.status("#general", root))
+            assert "that this release of Treadle cannot read" in said[1]
+    assert len(desk.bot_replies("#general", root)) == 2
+
+
 async def test_a_notice_whose_outcome_is_unknown_stands_there_once(desk: Desk) -> None:
     desk.patience = Patience(look_up=0.3)
     desk.model.play([Say("Ok.")])

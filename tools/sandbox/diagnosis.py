@@ -94,6 +94,11 @@ def too_old(flag: str) -> str:
     return _TOO_OLD.format(flag=flag)
 
 
+def no_program(path: str) -> str:
+    """What a run starts is not there, or not where Debian and others have it."""
+    return _NO_PROGRAM.format(path=path)
+
+
 def explain(
     text: str, host: Host, program: Path, uid: int | None, closed: Callable[[], Path | None]
 ) -> str:
@@ -116,7 +121,7 @@ def explain(
     if _CANNOT_BIND in text and "No such file" in text:
         return _GONE.format(path=_after(text, _CANNOT_BIND))
     if _CANNOT_RUN in text:
-        return _NO_PROGRAM.format(path=_after(text, _CANNOT_RUN))
+        return no_program(_after(text, _CANNOT_RUN))
     return _UNKNOWN.format(text=" ".join(text.split())[:300] or "no word at all")
 
 

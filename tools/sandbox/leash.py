@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+BASH = "/usr/bin/bash"
 REFUSED = 125
 """Its exit code where the run was over before it began."""
 LEASH = f"""
@@ -52,4 +53,4 @@ what is below it, so that it starts nothing after that.
 
 def leashed(gate: int, argv: Sequence[str]) -> tuple[str, ...]:
     """`argv` on a leash; `gate` is the end of a pipe to read from, which `argv` does not get."""
-    return ("/usr/bin/bash", "-c", LEASH, str(gate), *argv)
+    return (BASH, "-c", LEASH, str(gate), *argv)

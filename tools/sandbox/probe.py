@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from tools.sandbox.contract import Confinement, SandboxSettings
 from tools.sandbox.hosts import HostRules
 from tools.sandbox.landlock import Landlock
 from tools.sandbox.lanes import Lanes
-from tools.sandbox.profile import Bubblewrap
+from tools.sandbox.profile import NEEDED, Bubblewrap
 from tools.sandbox.proxy import ConnectProxy
 from tools.sandbox.sandbox import Sandbox
 from tools.workspace import Workspace
@@ -106,14 +106,23 @@ def owner_of(settings: SandboxSettings) -> tuple[int, int] | None:
 
 
 def find_confinement(
-    settings: SandboxSettings, owner: tuple[int, int] | None, programs: str = PROGRAMS
+    settings: SandboxSettings,
+    owner: tuple[int, int] | None,
+    programs: str = PROGRAMS,
+    needed: Sequence[str] = NEEDED,
 ) -> Confinement:
-    """The way in that `settings.mode` names, not yet proved. Raises SandboxUnavailable."""
+    """The way in that `settings.mode` names, not yet proved. Raises SandboxUnavailable.
+
+    `needed` are the paths of what is started beside bubblewrap.
+    """
     if settings.mode == "landlock":
         return Landlock(settings, owner)
     program = shutil.which("bwrap", path=programs)
     if program is None:
         raise SandboxUnavailable(diagnosis.INSTALL)
+    for path in needed:
+        if not os.access(path, os.X_OK):
+            raise SandboxUnavailable(diagnosis.no_program(path))
     known = subprocess.run(  # noqa: S603 (an absolute path outside every workspace)
         [program, "--help"], capture_output=True, text=True, check=False, cwd="/", env={}
     ).stdout

@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.errors import SandboxUnavailable
 from tools.sandbox.contract import Launch, SandboxSettings
 from tools.sandbox.forwarder import SOCKET, SOURCE
-from tools.sandbox.leash import leashed
+from tools.sandbox.leash import BASH, leashed
 from tools.sandbox.seccomp import Sockets, filter_program
 
 MOUNT = "/workspace"
@@ -61,6 +61,8 @@ BARE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 """The environment of bubblewrap itself, which commands could read."""
 FORWARDER = "/run/forwarder.py"
 PRLIMIT = "/usr/bin/prlimit"
+NEEDED = (BASH, PRLIMIT)
+"""What a run starts beside bubblewrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Bubblewrap:
             "--",
             *(PRLIMIT, f"--nproc={self.settings.processes}", "--"),
             *(("/usr/bin/env", "python3", "-I", "-S", FORWARDER, "--") if network_socket else ()),
-            *("/usr/bin/bash", "-c", command),
+            *(BASH, "-c", command),
         )
         return Launch(
             argv=leashed(gate, (*_limits(self.settings), str(self.program), *arguments)),

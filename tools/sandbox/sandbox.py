@@ -66,7 +66,8 @@ def _host_limits(
     """What a command may fill; where only deleting is left, not a byte more than before.
 
     What it takes of the host cannot be told from what those beside it take. So they have their
-    limits together: none is ended as long as all that was taken may have been within the limits.
+    limits together: those that run at once, or ran meanwhile, up to as many as may run at once.
+    Where more than that fill the disk one after the other, one beside them may be ended for it.
     """
     each, taken = settings.memory_mb * MEGA + SHARED_ALLOWANCE, settings.disk_mb * MEGA
 
