@@ -163,7 +163,6 @@ async def test_a_stream_is_begun_anew_before_slack_closes_it(tmp_path: Path) -> 
         assert not [c for c in desk.slack.log if c.error == "message_not_in_streaming_state"]
 
 
-@pytest.mark.wall_clock
 async def test_a_stream_that_slack_closed_is_brought_to_its_end_all_the_same(
     tmp_path: Path,
 ) -> None:
@@ -179,8 +178,9 @@ async def test_a_stream_that_slack_closed_is_brought_to_its_end_all_the_same(
             assert await desk.answered("#general", ts, covers=ts) == "Done."
             await desk.nothing_is_left_to_do()
 
-        *_, live, _ = ours(desk, ts)  # a busy host may make it more than one
-        assert "✅ wait_for go" in desk.slack.visible_text(live)
+        *_, live, _ = ours(desk, ts)  # on a busy host a later stream, which nobody closed
+        updated = "✅ wait_for go" in desk.slack.visible_text(live)
+        assert updated or cards(live) == [("wait_for go", "complete")]
 
 
 async def test_more_calls_than_a_message_takes_go_on_in_the_next(desk: Desk) -> None:
