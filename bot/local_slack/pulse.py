@@ -1,4 +1,4 @@
-"""Waiting for a condition: woken by changes, never by polling."""
+"""Waiting for a condition: woken by changes, and now and then for what time alone changes."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,9 +6,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+LOOK_SECONDS = 0.2
+
 
 class Pulse:
-    """Every change beats; whoever waits looks again at each beat."""
+    """Every change beats; whoever waits looks again at each beat, at the latest soon."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -23,7 +25,10 @@ class Pulse:
     async def until(
         self, condition: Callable[[], T | None], timeout: float = 10.0, what: str = "the condition"
     ) -> T:
-        """The first truthy value of ``condition``; ``TimeoutError`` after ``timeout`` seconds."""
+        """The first truthy value of ``condition``; ``TimeoutError`` after ``timeout`` seconds.
+
+        It is looked at after each change, and five times a second.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while not (value := condition()):
@@ -32,6 +37,6 @@ class Pulse:
                 raise TimeoutError(f"Waited {timeout} s for {what}; the last look gave {value!r}.")
             future: asyncio.Future[None] = loop.create_future()
             self._waiting.add(future)
-            await asyncio.wait({future}, timeout=left)
+            await asyncio.wait({future}, timeout=min(left, LOOK_SECONDS))
             self._waiting.discard(future)
         return value
