@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, func, inspect, select, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    func,
+    inspect,
+    select,
+    text,
+)
 
 from bot import words
 from bot.errors import StorageError
-from bot.storage.statements import SCHEMA, hold
+from bot.storage.statements import SCHEMA, hold, is_server
+from bot.storage.tables import metadata
 
 HEAD = "0015"
 """The newest revision in `migrations/versions`; a test keeps it true."""
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's own table, as Alembic makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +45,45 @@ class Addition:
 
 
 def bring_up_to_date(engine: Engine) -> None:
-    """Alembic costs half a second to import, so it is only called when there is work for it."""
+    """Leave the tables as they are at `HEAD`. Raises StorageError if they are newer.
+
+    Alembic costs half a second and 12 MB to import, so only tables of an older release are its.
+    """
     with engine.connect() as connection:
         found = revision(connection)
         if found is not None:
             # Changes nothing, but fails here and now where the database may only be read.
             connection.execute(text("UPDATE alembic_version SET version_num = NULL WHERE 1 = 0"))
     if found == HEAD:
-        return
+        return None
     if found is not None and found > HEAD:
         raise StorageError(words.database_newer(found, HEAD))
+    if found is None:
+        _make(engine)
+        return bring_up_to_date(engine)  # an older release may have been sooner
     from bot.storage.migrations.run import upgrade
 
-    upgrade(engine)
+    return upgrade(engine)
+
+
+def _make(engine: Engine) -> None:
+    """All tables of a new database, in one transaction: all or none, also if killed.
+
+    Of several processes that start at once, one does it and the others wait and find it done.
+    """
+    with engine.begin() as connection:
+        begin_changes(connection)
+        if revision(connection) is None:
+            metadata.create_all(connection)
+            _VERSION.create(connection)
+            connection.execute(_VERSION.insert().values(version_num=HEAD))
+
+
+def begin_changes(connection: Connection) -> None:
+    """From here on nobody else changes tables, until this transaction ends."""
+    if not is_server(connection.dialect):  # SQLite's driver begins none for CREATE TABLE
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    hold(connection, SCHEMA)
 
 
 def revision(connection: Connection) -> str | None:

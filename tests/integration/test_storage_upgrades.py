@@ -12,7 +12,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from bot.agent.entries import Answered, User
 from bot.agent.records import dump
@@ -49,6 +49,20 @@ def older() -> list[str]:
     found = [step.revision for step in script.walk_revisions()]
     assert found[0] == HEAD
     return found[:0:-1]
+
+
+def test_a_new_database_has_exactly_the_tables_that_the_migrations_make(
+    opens: Callable[[], Database],
+) -> None:
+    database = opens()
+    with database.engine.begin() as connection:
+        made = _described(connection)
+        _remake(connection, "head")
+        migrated = _described(connection)
+    database.close()
+
+    assert made == migrated
+    assert set(made) == {*metadata.tables, "alembic_version"}
 
 
 @pytest.mark.parametrize("revision", older())
@@ -92,11 +106,7 @@ async def test_what_an_earlier_release_left_is_gone_on_with(
 
 def _go_back(connection: Connection, revision: str) -> None:
     """The tables of that revision, with a turn that is going on, in the place of the newest."""
-    metadata.drop_all(connection)
-    connection.execute(text("DELETE FROM alembic_version"))
-    config = alembic_config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    _remake(connection, revision)
     rows: dict[str, dict[str, object]] = {
         "threads": {"thread": THREAD, "root_addressed": True, "busy": True, "engaged_at": 1.0},
         "inbox": {
@@ -127,3 +137,27 @@ def _go_back(connection: Connection, revision: str) -> None:
             connection.execute(text(insert), {**row, "thread": AT_REST, **resting[table]})
     if revision >= "0014":  # which writes down itself what stands in a thread at rest
         connection.execute(text("UPDATE threads SET settled = 1 WHERE NOT busy"))
+
+
+def _remake(connection: Connection, revision: str) -> None:
+    """The tables as the migrations up to this one make them, in the place of the newest."""
+    metadata.drop_all(connection)
+    connection.execute(text("DROP TABLE alembic_version"))
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def _described(connection: Connection) -> dict[str, object]:
+    """Each table: its columns in any order, its keys and its indexes."""
+    found = inspect(connection)
+    tables: dict[str, object] = {}
+    for name in found.get_table_names():
+        columns = {
+            column["name"]: (repr(column["type"]), column["nullable"], column["default"])
+            for column in found.get_columns(name)
+        }
+        unique = sorted(str(one) for one in found.get_unique_constraints(name))
+        indexes = sorted(str(one) for one in found.get_indexes(name))
+        tables[name] = (columns, str(found.get_pk_constraint(name)), unique, indexes)
+    return tables

@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine
 
-from bot.storage.statements import SCHEMA, hold, is_server
+from bot.storage.schema import begin_changes
 
 
 def alembic_config() -> Config:
@@ -25,8 +25,6 @@ def upgrade(engine: Engine) -> None:
     """
     config = alembic_config()
     with engine.begin() as connection:
-        if not is_server(connection.dialect):  # SQLite's driver begins none for CREATE TABLE
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        hold(connection, SCHEMA)
+        begin_changes(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
