@@ -21,8 +21,9 @@ class Plan:
     channels: int = 60
     storm: float = 45.0
     kill_every: float = 4.0
-    calm: float = 120.0
-    """How long, at most, until nothing is left to do."""
+    calm: float = 300.0
+    """How long, at most, until nothing is left to do. Slack lets about fifty posts in doubt be
+    looked up in a minute, and a storm leaves a hundred and more."""
 
     def dice(self, purpose: str) -> random.Random:
         """Dice of their own for each part, so that one part's rolls do not change another's."""
