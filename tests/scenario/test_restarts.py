@@ -138,16 +138,21 @@ def all_steps(desk: Desk, ts: str) -> str:
     return shown if all(f"→ {n}000" in shown for n in range(1, 5)) else ""
 
 
-async def test_an_answer_that_was_posted_just_before_the_kill_is_found_and_not_repeated(
-    desk: Desk,
-) -> None:
-    """Slack has taken the message, but Treadle died before it read so."""
+async def killed_as_it_answered(desk: Desk) -> str:
+    """The question: Slack has taken its answer, but Treadle died before it read so."""
     desk.slack.fail(FaultRule(Effect.SLOW_AFTER, "chat.postMessage", seconds=30, count=1))
     desk.model.play(lambda _: Say("Once."))
     async with process(desk, BRISK) as first:
         ts = await desk.slack.person("alice").say("#general", "@treadle go")
         await desk.answered("#general", ts, covers=ts)
         await kill(first)
+    return ts
+
+
+async def test_an_answer_that_was_posted_just_before_the_kill_is_found_and_not_repeated(
+    desk: Desk,
+) -> None:
+    ts = await killed_as_it_answered(desk)
     async with process(desk, BRISK):
         await desk.until(lambda: desk.slack.log.of("conversations.replies"))
         again = await desk.slack.person("alice").reply("#general", ts, "and more")
@@ -159,12 +164,7 @@ async def test_an_answer_that_was_posted_just_before_the_kill_is_found_and_not_r
 
 async def test_a_post_is_found_whatever_clock_it_was_tried_by(desk: Desk) -> None:
     """It is looked for by Slack's clock: the host's may have been wrong, or long ago."""
-    desk.slack.fail(FaultRule(Effect.SLOW_AFTER, "chat.postMessage", seconds=30, count=1))
-    desk.model.play(lambda _: Say("Once."))
-    async with process(desk, BRISK) as first:
-        ts = await desk.slack.person("alice").say("#general", "@treadle go")
-        await desk.answered("#general", ts, covers=ts)
-        await kill(first)
+    ts = await killed_as_it_answered(desk)
     with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database, database:
         database.execute("UPDATE deliveries SET tried_at = tried_at + 3600 WHERE state = 'trying'")
     async with process(desk, BRISK):
