@@ -79,12 +79,16 @@ async def end_left(
 
 async def _end_unseen(cards: LiveCards, spot: Spot, delivery: Delivery) -> None:
     """Whether it was begun nobody knows: a stream carries no key before it is stopped."""
-    thread, since = f"{spot.team}:{spot.channel}:{spot.thread_ts}", delivery.tried_at - 60
     try:
-        for ts in await cards.threads.find_unmarked(thread, since):
-            await cards.stream.end(spot, ts, {}, (), "active")
+        found = await cards.threads.find_unmarked(f"{spot.team}:{spot.channel}:{spot.thread_ts}")
     except DeliveryError as error:
-        log.info("%s: nothing was left open: %s", delivery.key, error)
+        log.warning("%s cannot be looked for: %s", delivery.key, error)
+        return
+    for ts in found:
+        try:
+            await cards.stream.end(spot, ts, {}, (), "active")
+        except DeliveryError as error:  # a file, say, is no stream
+            log.info("%s is not at %s: %s", delivery.key, ts, error)
 
 
 def start_of(delivery: Delivery) -> int:

@@ -80,13 +80,15 @@ class SlackThreads:
                 return str(message.get("ts"))
         return None
 
-    async def find_unmarked(self, thread: str, since: float) -> Sequence[str]:
-        """The `ts` of one's own messages that carry no delivery key, from `since` on (epoch
-        seconds): an open stream is one. Raises DeliveryError if the thread cannot be read."""
+    async def find_unmarked(self, thread: str) -> Sequence[str]:
+        """The `ts` of one's own messages that carry no delivery key: an open stream is one.
+
+        Raises DeliveryError if the thread cannot be read.
+        """
         _, _, root_ts = thread.split(":", 2)
         return [
             str(message.get("ts"))
-            async for message in self._replies(thread, root_ts, oldest=f"{since:.6f}")
+            async for message in self._replies(thread, root_ts)
             if self._me.wrote(message) and not message.get("metadata")
         ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from bot.local_slack.shapes import Json
 from bot.slack.patience import Patience
 from tests.doubles.desk import Desk, arguments, open_desk
 from tests.doubles.model_endpoint import Say
+from tests.doubles.process import kill, process
 
 START, APPEND, STOP = "chat.startStream", "chat.appendStream", "chat.stopStream"
 CARD = '[slack]\nverbosity = "card"'
@@ -354,3 +357,26 @@ async def test_a_stream_whose_beginning_got_no_answer_is_closed_as_well(desk: De
 
     assert open_streams(desk, ts) == []
     assert len(ours(desk, ts)) == 2
+
+
+async def test_a_stream_that_was_just_begun_is_closed_after_a_kill_whatever_the_hosts_clock(
+    desk: Desk,
+) -> None:
+    """Slack has begun it, but Treadle died before it read so; the host's clock was wrong."""
+    desk.slack.fail(FaultRule(Effect.SLOW_AFTER, START, seconds=60, count=1))
+    desk.model.play([COUNT, Say("Never.", delay=60), Say("391.")])
+    async with process(desk) as first:
+        ts = await desk.slack.person("alice").say("#general", "@treadle go")
+        await streaming(desk, ts)
+        await desk.model.asked(2)
+        await kill(first)
+    with closing(sqlite3.connect(desk.home / ".treadle" / "treadle.db")) as database, database:
+        changed = database.execute(
+            "UPDATE deliveries SET tried_at = tried_at + 3600 WHERE state = 'trying'"
+        )
+        assert changed.rowcount == 1
+    async with process(desk):
+        assert await desk.answered("#general", ts, covers=ts) == "391."
+        await desk.nothing_is_left_to_do()
+
+    assert open_streams(desk, ts) == []
